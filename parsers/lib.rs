@@ -1,0 +1,1 @@
+//! Octets to frames and back, for the protocols that sizegate speaks.

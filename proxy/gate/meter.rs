@@ -1,0 +1,149 @@
+//! What a gate writes down while it works: counts of messages, and reports of what is worth a line.
+//!
+//! The relay makes a meter for each turn of a connection and empties it into the shared metrics at
+//! the end of it, so that a run of small messages costs plain additions and no shared memory.
+
+use std::sync::Arc;
+
+use super::Side;
+use crate::policy::{Action, Direction};
+
+/// Counts and reports of one turn.
+#[derive(Debug, Default)]
+pub struct Meter {
+    /// Messages by direction and verdict.
+    pub messages: [[u64; 3]; 2],
+    /// Sizes of messages by direction.
+    pub sizes: [Histogram; 2],
+    /// What is worth a log line; empty for compliant traffic.
+    pub reports: Vec<Report>,
+}
+
+impl Meter {
+    /// Counts a message whose verdict has fallen.
+    #[inline]
+    pub fn message(&mut self, direction: Direction, verdict: VerdictKind, size: u64) {
+        self.messages[direction as usize][verdict as usize] += 1;
+        self.sizes[direction as usize].observe(size);
+    }
+}
+
+/// What became of a message: the label of `sizegate_messages_total`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerdictKind {
+    /// Within its limit.
+    Allowed,
+    /// Over its limit and refused.
+    Denied,
+    /// Over its limit and forwarded, since this is a dry run.
+    WouldDeny,
+}
+
+impl VerdictKind {
+    /// Every verdict, for the metrics to start at zero.
+    pub const ALL: [Self; 3] = [Self::Allowed, Self::Denied, Self::WouldDeny];
+
+    /// The word for metrics and logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Denied => "denied",
+            Self::WouldDeny => "would-deny",
+        }
+    }
+}
+
+/// How often which sizes were seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    /// Messages up to each of [`Histogram::BOUNDS`] and above the one before; the last is the rest.
+    pub counts: [u64; Self::BOUNDS.len() + 1],
+    /// Octets of all messages.
+    pub sum: u64,
+}
+
+impl Histogram {
+    /// The upper bounds of the buckets in octets, inclusive: powers of four from 64.
+    pub const BOUNDS: [u64; 12] = {
+        let mut bounds = [64; 12];
+        let mut at = 1;
+        while at < bounds.len() {
+            bounds[at] = bounds[at - 1] * 4;
+            at += 1;
+        }
+        bounds
+    };
+
+    /// Notes one message of this many octets.
+    #[inline]
+    pub fn observe(&mut self, size: u64) {
+        // 64 is 4^3: sizes up to it share the first bucket, and each factor of four is one more.
+        let bits = u64::BITS - (size.saturating_sub(1) >> 6).leading_zeros();
+        let bucket = bits.div_ceil(2).min(Self::BOUNDS.len() as u32) as usize;
+        self.counts[bucket] += 1;
+        self.sum += size;
+    }
+}
+
+/// Something that happened and is worth a log line and a metric of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// A message was over its limit.
+    Refused(Refusal),
+    /// A side sent what its protocol does not allow; the text says what and where.
+    Malformed {
+        /// The side at fault.
+        side: Side,
+        /// What was wrong, in the reader's words.
+        what: String,
+    },
+}
+
+/// A message, or a packet that is not one, over its limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Which way it went.
+    pub direction: Direction,
+    /// Denied, or would-deny in a dry run.
+    pub verdict: VerdictKind,
+    /// What is done about it.
+    pub action: Action,
+    /// Where it was addressed to, when it said so.
+    pub address: Option<String>,
+    /// Its size in octets.
+    pub size: u64,
+    /// The limit in octets.
+    pub limit: u64,
+    /// The rule that set the limit.
+    pub rule: Arc<str>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_falls_into_the_first_bucket_whose_bound_holds_it() {
+        for bound in Histogram::BOUNDS {
+            for size in [bound - 1, bound, bound + 1] {
+                let mut histogram = Histogram::default();
+                histogram.observe(size);
+                let expected = Histogram::BOUNDS
+                    .iter()
+                    .position(|&bound| size <= bound)
+                    .unwrap_or(Histogram::BOUNDS.len());
+                assert_eq!(histogram.counts[expected], 1, "{size} octets");
+                assert_eq!(histogram.sum, size);
+            }
+        }
+    }
+
+    #[test]
+    fn no_size_is_without_a_bucket() {
+        let mut histogram = Histogram::default();
+        histogram.observe(0);
+        histogram.observe(u64::MAX / 2);
+        assert_eq!(histogram.counts[0], 1);
+        assert_eq!(histogram.counts[Histogram::BOUNDS.len()], 1);
+    }
+}

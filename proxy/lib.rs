@@ -1,0 +1,9 @@
+//! sizegate: a transparent TCP proxy that keeps oversized messages away from a broker.
+//!
+//! Octets are read and written in one room, the relay; everything that decides is a plain function
+//! of octets, state and configuration. A client's octets come in at the top of this list and leave
+//! at the bottom of the relay; each room says at its head what it knows and what it leaves to
+//! others.
+
+pub mod gate;
+pub mod policy;
