@@ -29,7 +29,7 @@ use crate::config::{MessageSize, OnUnknown, ProtocolChoice, Upstream};
 use crate::policy::{ByteSize, OnOversize};
 use crate::telemetry::Format;
 
-/// sizegate: a transparent proxy that keeps oversized messages away from an MQTT broker.
+/// A transparent proxy that keeps oversized messages away from an MQTT broker.
 #[derive(Clone, Debug, PartialEq, Eq, FromArgs, ArgsInfo)]
 #[argh(help_triggers("--help"))]
 pub struct Args {

@@ -61,3 +61,6 @@ impl Lifecycle {
         self.was_cut.load(Relaxed)
     }
 }
+
+#[cfg(test)]
+mod tests;
