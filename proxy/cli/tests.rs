@@ -138,6 +138,10 @@ fn every_bad_word_is_refused_in_one_line() {
         ),
         (&["--linger", "10"], "--linger \"10\": expected a duration"),
         (
+            &["--linger", "366days"],
+            "--linger \"366days\": expected 365days at most",
+        ),
+        (
             &["--linger", "-1s"],
             "--linger \"-1s\": expected a duration",
         ),

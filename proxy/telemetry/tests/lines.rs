@@ -1,4 +1,6 @@
-use std::io::{self, Write};
+use std::collections::BTreeSet;
+use std::io::{self, Read, Write};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -8,7 +10,7 @@ use tracing::Level;
 use crate::gate::{Ending, Reason, Refusal, Side, VerdictKind};
 use crate::policy::{Action, Direction, Identity};
 use crate::telemetry::report::{BURST, INTERVAL, LONGEST, bounded};
-use crate::telemetry::{Closed, Format, Log, RefusalLog, Who, closed, log, malformed};
+use crate::telemetry::{Closed, Format, Log, RefusalLog, Who, closed, log, malformed, start};
 
 /// A place to write a log to and read it again.
 #[derive(Clone, Default)]
@@ -207,23 +209,71 @@ fn the_level_keeps_what_is_less_important_out() {
     );
 }
 
+/// Standard error belongs to a process, so this test runs itself in one of its own.
 #[test]
 fn a_log_that_nobody_reads_harms_nobody() {
-    struct Closed;
-    impl Write for Closed {
-        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            Err(io::ErrorKind::BrokenPipe.into())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Err(io::ErrorKind::BrokenPipe.into())
-        }
-    }
-    let log = Log {
-        level: Level::INFO,
-        format: Format::Text,
-    };
-    tracing::subscriber::with_default(log::subscriber(log, || Closed), || {
+    const CHILD: &str = "SIZEGATE_TEST_LOGS_TO_NOBODY";
+    if std::env::var_os(CHILD).is_some() {
+        // The parent closes this once nobody reads standard error any more.
+        io::stdin().read_to_end(&mut Vec::new()).expect("the end");
+        let log = Log {
+            level: Level::INFO,
+            format: Format::Text,
+        };
+        start(log).expect("the first log of the process");
         malformed(&who("c1"), Side::Client, "no such packet");
+        return;
+    }
+    let name = format!(
+        "{}::a_log_that_nobody_reads_harms_nobody",
+        module_path!().trim_start_matches("sizegate::")
+    );
+    let mut child = Command::new(std::env::current_exe().expect("a path"))
+        .args([&name, "--exact", "--nocapture"])
+        .env(CHILD, "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a binary that starts");
+    drop(child.stderr.take());
+    drop(child.stdin.take());
+    let output = child.wait_with_output().expect("an end");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("1 passed"), "{said}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_readme_lists_every_field() {
+    let identity = Identity {
+        peer: None,
+        vhost: Some("v"),
+        user: Some("u"),
+        client: Some("c"),
+    };
+    let who = Who {
+        identity,
+        group: Some("g"),
+        ..who("c")
+    };
+    let log = written(Format::Text, Level::INFO, || {
+        RefusalLog::default().refused(Instant::now(), &who, &refusal("t"));
+        malformed(&who, Side::Client, "w");
+        closed(&who, Ending::ours(Reason::Drain), Closed::default(), 0);
     });
+    let fields = log
+        .split_whitespace()
+        .filter_map(|word| word.split_once('='));
+    let logged: BTreeSet<&str> = fields.map(|(field, _)| field).collect();
+
+    let (_, table) = include_str!("../../../README.md")
+        .split_once("\n| field | on lines | meaning |\n| --- | --- | --- |\n")
+        .expect("the table of fields");
+    let rows = table.split("\n\n").next().unwrap_or_default().lines();
+    let names = rows.filter_map(|row| row.split('|').nth(1));
+    let listed = names
+        .flat_map(|names| names.split('`').skip(1).step_by(2))
+        .collect();
+    assert_eq!(logged, listed);
 }
