@@ -1,6 +1,7 @@
 //! The few packets that sizegate says itself.
 
-use super::fixed_header::PacketType;
+use super::fixed_header::{FixedHeader, PacketType};
+use super::publish::{Publish, QoS};
 
 /// An acknowledgement of a PUBLISH or of a PUBREL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,42 @@ pub fn disconnect(out: &mut Vec<u8>, reason_code: u8, reason_string: Option<&str
     );
 }
 
+/// Appends the head of a PUBLISH of MQTT 5.0 (§3.3): that of `publish`, but with this topic.
+///
+/// `properties` are its properties as received. `None` if the packet would be longer than one can
+/// be; nothing is appended then.
+pub fn publish_head(
+    out: &mut Vec<u8>,
+    header: &FixedHeader,
+    publish: &Publish<'_>,
+    topic: &[u8],
+    properties: &[u8],
+) -> Option<()> {
+    let topic_len = u16::try_from(topic.len()).ok()?;
+    let id = match publish.qos {
+        QoS::AtMostOnce => None,
+        QoS::AtLeastOnce(id) | QoS::ExactlyOnce(id) => Some(id.get().to_be_bytes()),
+    };
+    let properties_len = integer(properties.len());
+    let remaining_length = 2
+        + topic.len()
+        + id.map_or(0, |id| id.len())
+        + properties_len.len()
+        + properties.len()
+        + publish.payload_len;
+    if remaining_length > LONGEST {
+        return None;
+    }
+    out.push((PacketType::Publish as u8) << 4 | header.flags);
+    out.extend_from_slice(&integer(remaining_length));
+    out.extend_from_slice(&topic_len.to_be_bytes());
+    out.extend_from_slice(topic);
+    out.extend(id.into_iter().flatten());
+    out.extend_from_slice(&properties_len);
+    out.extend_from_slice(properties);
+    Some(())
+}
+
 /// Appends fixed header, `head`, reason code and properties, and leaves out as much of the end as
 /// may be left out, but not so much that fewer than `least` octets follow the head.
 fn packet(
@@ -69,18 +106,18 @@ fn packet(
     let reason_string = reason_string.filter(|text| text.len() <= usize::from(u16::MAX));
     let properties_len = reason_string.map_or(0, |text| 1 + 2 + text.len());
     let tail_len = if properties_len > 0 {
-        1 + integer(properties_len).as_slice().len() + properties_len
+        1 + integer(properties_len).len() + properties_len
     } else {
         usize::from(reason_code != 0).max(least)
     };
     out.push((packet_type as u8) << 4);
-    out.extend_from_slice(integer(head.len() + tail_len).as_slice());
+    out.extend_from_slice(&integer(head.len() + tail_len));
     out.extend_from_slice(head);
     if tail_len > 0 {
         out.push(reason_code);
     }
     if tail_len > 1 {
-        out.extend_from_slice(integer(properties_len).as_slice());
+        out.extend_from_slice(&integer(properties_len));
     }
     if let Some(text) = reason_string {
         out.push(REASON_STRING);
@@ -104,3 +141,5 @@ fn integer(mut value: usize) -> Vec<u8> {
 }
 
 const REASON_STRING: u8 = 0x1F;
+/// The largest remaining length (MQTT 5.0 §1.5.5).
+const LONGEST: usize = 268_435_455;

@@ -15,7 +15,7 @@ mod publish;
 mod tests;
 
 pub use connect::{Connect, ConnectStart, Version, Will, connect, connect_start};
-pub use encode::{Acknowledgement, acknowledgement, connack, disconnect};
+pub use encode::{Acknowledgement, acknowledgement, connack, disconnect, publish_head};
 pub use fault::{Fault, Malformed};
 pub use fixed_header::{FixedHeader, PacketType, fixed_header};
 pub use publish::{Publish, QoS, publish};

@@ -1,4 +1,6 @@
-//! The properties of CONNECT and of its Will.
+//! The properties of CONNECT, of its Will and of PUBLISH.
+
+use std::num::NonZeroU16;
 
 use nom::Parser;
 use nom::bytes::complete::take;
@@ -95,6 +97,42 @@ pub(super) fn will_properties(input: &[u8]) -> Field<'_, usize> {
     Ok((rest, len))
 }
 
+/// Finds the Topic Alias among the properties of a PUBLISH (MQTT 5.0 §3.3.2.3), given without their
+/// length. Text is not checked to be UTF-8: it is the receiver's.
+pub(super) fn publish_properties(mut octets: &[u8]) -> Field<'_, Option<NonZeroU16>> {
+    let mut seen = Seen::default();
+    let mut alias = None;
+    while !octets.is_empty() {
+        let start = octets;
+        let (after, identifier) = variable_integer(octets)?;
+        // A message that matches several subscriptions carries the identifier of each.
+        if identifier != SUBSCRIPTION_IDENTIFIER {
+            seen.note(start, identifier)?;
+        }
+        octets = match identifier {
+            // Payload Format Indicator
+            0x01 => byte(after)?.0,
+            // Message Expiry Interval
+            0x02 => four_byte_integer(after)?.0,
+            // Content Type, Response Topic, Correlation Data
+            0x03 | 0x08 | 0x09 => binary(after)?.0,
+            SUBSCRIPTION_IDENTIFIER => variable_integer(after)?.0,
+            // Topic Alias
+            0x23 => {
+                let (after, value) = two_byte_integer(after)?;
+                alias = NonZeroU16::new(value);
+                if alias.is_none() {
+                    return Err(Offence::failure(start, Fault::BadPropertyValue));
+                }
+                after
+            }
+            USER_PROPERTY => (binary, binary).parse(after)?.0,
+            _ => return Err(Offence::failure(start, Fault::UnknownProperty)),
+        };
+    }
+    Ok((octets, alias))
+}
+
 /// Reads a property length and the octets it counts.
 fn block(input: &[u8]) -> Field<'_, &[u8]> {
     let (rest, len) = variable_integer(input)?;
@@ -126,4 +164,5 @@ impl Seen {
     }
 }
 
+const SUBSCRIPTION_IDENTIFIER: usize = 0x0B;
 const USER_PROPERTY: usize = 0x26;

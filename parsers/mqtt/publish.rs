@@ -4,7 +4,9 @@ use std::num::NonZeroU16;
 
 use super::connect::Version;
 use super::fault::{Fault, Malformed};
+use super::fields::finish;
 use super::fixed_header::{FixedHeader, Integer, integer_len, variable_byte_integer};
+use super::properties::publish_properties;
 use crate::Parsed;
 
 /// The head of a PUBLISH (MQTT 5.0 §3.3).
@@ -20,6 +22,34 @@ pub struct Publish<'a> {
     pub properties_len: usize,
     /// Octets of the application message.
     pub payload_len: usize,
+}
+
+impl<'a> Publish<'a> {
+    /// The octets before the payload, of a packet with this fixed header.
+    pub fn head_len(&self, header: &FixedHeader) -> usize {
+        header.packet_len() - self.payload_len
+    }
+
+    /// The properties without their length field, once the head of the packet is there as a whole.
+    pub fn properties<'b>(&self, header: &FixedHeader, packet: &'b [u8]) -> Option<&'b [u8]> {
+        let end = self.head_len(header);
+        packet.get(end - self.properties_len..end)
+    }
+
+    /// The Topic Alias among the properties (MQTT 5.0 §3.3.2.3.4), or `NeedMore` for the whole head.
+    pub fn topic_alias(
+        &self,
+        header: &FixedHeader,
+        packet: &[u8],
+    ) -> Result<Parsed<Option<NonZeroU16>>, Malformed> {
+        match self.properties(header, packet) {
+            Some(properties) => {
+                let end = self.head_len(header);
+                finish(end, publish_properties(properties)).map(Parsed::Value)
+            }
+            None => Ok(Parsed::NeedMore(self.head_len(header))),
+        }
+    }
 }
 
 /// The quality of service of a PUBLISH, with the packet identifier where there is one.

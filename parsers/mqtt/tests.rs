@@ -1,5 +1,7 @@
 //! Every row of the grammar, and the laws: cuts do not matter, decoding undoes encoding.
 
+use std::num::NonZeroU16;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -166,6 +168,94 @@ fn a_publish_may_be_empty_and_its_topic_an_alias() {
     };
     assert_eq!((publish.qos, publish.payload_len), (QoS::AtMostOnce, 0));
     assert!(publish.topic.is_empty());
+}
+
+#[test]
+fn a_topic_alias_is_found_among_all_properties_of_a_publish() {
+    let properties = [
+        &[0x01, 1][..],                  // Payload Format Indicator
+        &[0x02, 0, 0, 0, 9],             // Message Expiry Interval
+        &[0x03, 0, 1, b'c'],             // Content Type
+        &[0x08, 0, 1, b'r'],             // Response Topic
+        &[0x09, 0, 2, 0xFF, 0],          // Correlation Data
+        &[0x0B, 0x80, 0x01],             // Subscription Identifier
+        &[0x0B, 0x05],                   // Subscription Identifier, again
+        &[0x26, 0, 1, b'k', 0, 1, b'v'], // User Property
+        &[0x26, 0, 1, b'k', 0, 1, b'v'], // User Property, again
+        &[0x23, 0x01, 0x02],             // Topic Alias 258
+    ];
+    for (properties, alias) in [
+        (properties.concat(), NonZeroU16::new(258)),
+        (properties[..9].concat(), None),
+        (vec![], None),
+    ] {
+        let body = [&[0, 0, properties.len() as u8][..], &properties, b"pay"].concat();
+        let packet = [&[0x30, body.len() as u8][..], &body].concat();
+        let Ok(Parsed::Value(header)) = fixed_header(&packet) else {
+            panic!("it is whole");
+        };
+        let Ok(Parsed::Value(publish)) = publish(&header, Version::V5, &packet) else {
+            panic!("it is whole");
+        };
+        let head_len = packet.len() - 3;
+        for cut in 5..packet.len() {
+            let expected = if cut < head_len {
+                Parsed::NeedMore(head_len)
+            } else {
+                Parsed::Value(alias)
+            };
+            assert_eq!(
+                publish.topic_alias(&header, &packet[..cut]),
+                Ok(expected),
+                "{cut}"
+            );
+        }
+    }
+}
+
+#[test]
+fn malformed_properties_of_a_publish_are_told_by_the_octet_at_fault() {
+    for (properties, at, what) in [
+        (&[0x23, 0, 0][..], 5, Fault::BadPropertyValue),
+        (
+            &[0x01, 0, 0x23, 0, 1, 0x23, 0, 1],
+            10,
+            Fault::RepeatedProperty,
+        ),
+        (&[0x01, 0, 0x11, 0, 0, 0, 0], 7, Fault::UnknownProperty),
+        (&[0x26, 0, 1, b'k', 0, 9], 11, Fault::FieldBeyondPacket),
+    ] {
+        let body = [&[0, 0, properties.len() as u8][..], properties].concat();
+        let packet = [&[0x30, body.len() as u8][..], &body].concat();
+        let Ok(Parsed::Value(header)) = fixed_header(&packet) else {
+            panic!("it is whole");
+        };
+        let Ok(Parsed::Value(publish)) = publish(&header, Version::V5, &packet) else {
+            panic!("it is whole");
+        };
+        let fault = publish.topic_alias(&header, &packet).unwrap_err();
+        assert_eq!((fault.at, fault.what), (at, what), "{properties:02X?}");
+    }
+}
+
+#[test]
+fn a_publish_may_be_given_another_topic() {
+    let Ok(Parsed::Value(header)) = fixed_header(PUBLISH_V5) else {
+        panic!("it is whole");
+    };
+    let Ok(Parsed::Value(publish)) = publish(&header, Version::V5, PUBLISH_V5) else {
+        panic!("it is whole");
+    };
+    let properties = publish.properties(&header, PUBLISH_V5).unwrap();
+    let mut out = Vec::new();
+    publish_head(&mut out, &header, &publish, publish.topic, properties).unwrap();
+    assert_eq!(out, PUBLISH_V5[..14]);
+    out.clear();
+    let topic = [b't'; 200];
+    publish_head(&mut out, &header, &publish, &topic, properties).unwrap();
+    // 197 octets of topic more: a remaining length of 212 takes two octets.
+    assert_eq!(out[..5], [0x34, 0xD4, 0x01, 0x00, 0xC8]);
+    assert_eq!(out[205..], PUBLISH_V5[7..14]);
 }
 
 #[test]

@@ -142,6 +142,11 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Whether a limit in this direction depends on the address.
+    pub fn heeds_addresses(&self, _direction: Direction) -> bool {
+        false
+    }
+
     /// Judges a message of `size` octets to or from `address`.
     #[inline]
     pub fn judge(&self, direction: Direction, _address: &[u8], size: u64) -> Verdict<'_> {

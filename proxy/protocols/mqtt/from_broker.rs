@@ -3,8 +3,8 @@
 use parsers::Parsed;
 use parsers::mqtt::{Fault, Malformed, PacketType, Version, fixed_header, publish};
 
-use super::publish::message_size;
 use super::session::{Control, Session, Stage};
+use super::verdict::message_size;
 use crate::gate::{Direction, Meter, Side, Step, VerdictKind};
 
 impl Session {

@@ -2,20 +2,40 @@
 
 use parsers::Parsed;
 use parsers::mqtt::{
-    ConnectStart, Fault, FixedHeader, Malformed, PacketType, Publish, QoS, Version, connect,
-    connect_start, fixed_header, publish,
+    ConnectStart, Fault, FixedHeader, Malformed, PacketType, Version, connect, connect_start,
+    fixed_header, publish,
 };
 
 use super::client::Client;
-use super::publish::{Oversize, action, message_size, note, will_size};
+use super::publish::{Head, Repaired};
 use super::refuse::{Answer, Due, Word};
 use super::session::{Control, Session, Stage};
+use super::verdict::{Oversize, note, will_size};
 use crate::gate::{Direction, Ending, Meter, Reason, Side, Step, VerdictKind};
-use crate::policy::{Action, Identity, OnOversize, Verdict};
+use crate::policy::{Action, Identity, Verdict};
 
 impl Session {
     /// The next step in the client's stream.
-    pub(super) fn client_step(&mut self, input: &[u8], meter: &mut Meter) -> Step {
+    pub(super) fn client_step(
+        &mut self,
+        input: &[u8],
+        meter: &mut Meter,
+        inject: &mut Vec<u8>,
+    ) -> Step {
+        match self.repaired.take() {
+            Some(Repaired { head, payload_len }) if !head.is_empty() => {
+                inject.extend(head);
+                self.repaired = Some(Repaired {
+                    head: Vec::new(),
+                    payload_len,
+                });
+                return Step::Inject;
+            }
+            Some(Repaired { payload_len, .. }) if payload_len > 0 => {
+                return Step::Forward(payload_len as u64);
+            }
+            _ => {}
+        }
         if self.answers.is_full() {
             return Step::Wait;
         }
@@ -93,100 +113,20 @@ impl Session {
         header.check(version)?;
         if header.packet_type == PacketType::Publish {
             match publish(&header, version, packet)? {
-                Parsed::Value(publish) => self.publish(&header, &publish, run, meter),
+                Parsed::Value(publish) => {
+                    let (header, publish) = (&header, &publish);
+                    let head = Head {
+                        header,
+                        publish,
+                        packet,
+                    };
+                    self.publish(head, run, meter)
+                }
                 Parsed::NeedMore(octets) => Err(Halt::NeedMore(octets)),
             }
         } else {
             self.control(&header, packet, run, meter)
         }
-    }
-
-    fn publish(
-        &mut self,
-        header: &FixedHeader,
-        publish: &Publish<'_>,
-        run: &Run,
-        meter: &mut Meter,
-    ) -> Result<usize, Halt> {
-        let Some(client) = &self.client else {
-            return Err(Halt::Over);
-        };
-        let size = message_size(self.settings.mqtt.message_size, header, publish);
-        let on_oversize = self.settings.policy.on_oversize();
-        match client
-            .limits
-            .judge(Direction::ToBroker, publish.topic, size)
-        {
-            Verdict::Allowed => {
-                run.admit(header)?;
-                meter.message(Direction::ToBroker, VerdictKind::Allowed, size);
-            }
-            Verdict::WouldDeny(limit) => {
-                run.admit(header)?;
-                let action = action(on_oversize, publish.qos, client.is_v5());
-                note(
-                    meter,
-                    VerdictKind::WouldDeny,
-                    publish.topic,
-                    size,
-                    limit,
-                    action,
-                );
-            }
-            Verdict::Denied(limit) => {
-                run.must_be_empty()?;
-                let action = action(on_oversize, publish.qos, client.is_v5());
-                note(
-                    meter,
-                    VerdictKind::Denied,
-                    publish.topic,
-                    size,
-                    limit,
-                    action,
-                );
-                let limit = limit.clone();
-                let oversize = Oversize { size, limit };
-                return Err(self.refuse(on_oversize, header, publish, oversize));
-            }
-        }
-        if let QoS::AtLeastOnce(id) | QoS::ExactlyOnce(id) = publish.qos {
-            // The identifier is in use again, and now the broker knows it (MQTT 5.0 §4.3.3).
-            self.refused.remove(id.get());
-        }
-        Ok(header.packet_len())
-    }
-
-    /// Keeps a PUBLISH from the broker and decides how its sender learns of it.
-    #[cold]
-    fn refuse(
-        &mut self,
-        on_oversize: OnOversize,
-        header: &FixedHeader,
-        publish: &Publish<'_>,
-        oversize: Oversize,
-    ) -> Halt {
-        if on_oversize != OnOversize::Reject {
-            let word = self.packet_too_large(oversize.text());
-            self.end(
-                Ending::by(Side::Client, Reason::Oversize),
-                Due::Accepted,
-                word,
-            );
-            return Halt::Over;
-        }
-        self.owed = match publish.qos {
-            QoS::AtMostOnce => None,
-            QoS::AtLeastOnce(id) => Some(Answer::Puback {
-                id: id.get(),
-                oversize,
-            }),
-            QoS::ExactlyOnce(id) => Some(Answer::Pubrec {
-                id: id.get(),
-                dup: publish.dup,
-                oversize,
-            }),
-        };
-        Halt::Withhold(header.packet_len())
     }
 
     /// A packet other than PUBLISH.
@@ -218,7 +158,7 @@ impl Session {
             }
             _ => {}
         }
-        run.admit(header)?;
+        run.admit(header.packet_len())?;
         if header.packet_len() as u64 > self.settings.max_control_size.0 {
             run.must_be_empty()?;
             if self.control_size(Side::Client, header.packet_len(), meter) == Control::Ends {
@@ -347,7 +287,7 @@ impl Session {
 }
 
 /// The packets at the front of the input that go to the broker in one piece.
-struct Run {
+pub(super) struct Run {
     /// Their octets; may reach beyond the input by the rest of the last packet.
     len: usize,
     /// Octets that may go to the broker now; fewer than all only before it accepted the client.
@@ -357,8 +297,8 @@ struct Run {
 impl Run {
     /// Lets a packet join, unless the broker has to accept the client first.
     #[inline]
-    fn admit(&self, header: &FixedHeader) -> Result<(), Halt> {
-        if (self.len + header.packet_len()) as u64 <= self.room {
+    pub(super) fn admit(&self, len: usize) -> Result<(), Halt> {
+        if (self.len + len) as u64 <= self.room {
             Ok(())
         } else {
             Err(Halt::Wait)
@@ -366,7 +306,7 @@ impl Run {
     }
 
     /// Lets the packets before this one go out first.
-    fn must_be_empty(&self) -> Result<(), Halt> {
+    pub(super) fn must_be_empty(&self) -> Result<(), Halt> {
         if self.len == 0 {
             Ok(())
         } else {
@@ -376,7 +316,7 @@ impl Run {
 }
 
 /// Why a run of packets ends before the next one.
-enum Halt {
+pub(super) enum Halt {
     /// Too little of it is there: this many octets are needed.
     NeedMore(usize),
     /// It has to wait.

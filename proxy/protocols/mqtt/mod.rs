@@ -4,6 +4,7 @@
 //! answered after its last octet. Knows control packets, packet identifiers and who may send what;
 //! leaves topics, properties and sessions to the broker, and limits to the policy.
 
+mod aliases;
 mod client;
 mod from_broker;
 mod from_client;
@@ -13,6 +14,7 @@ mod refuse;
 mod session;
 #[cfg(test)]
 mod tests;
+mod verdict;
 
 use parsers::Parsed;
 use parsers::mqtt::connect_start;

@@ -9,7 +9,7 @@ use parsers::mqtt::{Acknowledgement, PacketType, acknowledgement, connack, disco
 
 use super::client::{Client, ReasonStrings};
 use super::packet_ids::PacketIds;
-use super::publish::Oversize;
+use super::verdict::Oversize;
 use crate::gate::Ending;
 
 /// An answer that the client is owed.

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use parsers::mqtt::{Malformed, Version};
 
+use super::aliases::Aliases;
 use super::client::Client;
 use super::packet_ids::PacketIds;
+use super::publish::Repaired;
 use super::refuse::{Answer, Answers, Due, Farewell, Greeting, Word};
 use crate::gate::{Ending, Gate, HangUp, Meter, Phase, Reason, Report, Side, Step, VerdictKind};
 use crate::policy::{Identity, Mode};
@@ -34,6 +36,10 @@ pub(super) struct Session {
     pub(super) answers: Answers,
     /// Refused QoS 2 PUBLISHes whose PUBREL, if one comes, is not the broker's.
     pub(super) refused: PacketIds,
+    /// What the client's topic aliases stand for, as far as they matter.
+    pub(super) aliases: Aliases,
+    /// What takes the place of the head that is being thrown away.
+    pub(super) repaired: Option<Repaired>,
     /// How the connection ends, once that is decided.
     pub(super) farewell: Option<Farewell>,
     /// Whether the word of the farewell has been said.
@@ -75,6 +81,8 @@ impl Session {
             owed: None,
             answers: Answers::default(),
             refused: PacketIds::default(),
+            aliases: Aliases::default(),
+            repaired: None,
             farewell: None,
             said: false,
         }
@@ -214,8 +222,9 @@ impl Gate for Session {
                     self.answers.push(answer);
                 }
                 match &self.farewell {
-                    Some(farewell) => Step::End(farewell.ending),
-                    None => self.client_step(input, meter),
+                    // A packet that has begun to go out is finished first.
+                    Some(farewell) if self.repaired.is_none() => Step::End(farewell.ending),
+                    _ => self.client_step(input, meter, inject),
                 }
             }
             Side::Broker => {

@@ -1,5 +1,6 @@
 //! The rules of the MQTT gate, one by one and over random streams.
 
+mod aliases;
 mod closing;
 mod property;
 mod refusals;
