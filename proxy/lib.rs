@@ -5,5 +5,6 @@
 //! at the bottom of the relay; each room says at its head what it knows and what it leaves to
 //! others.
 
+pub mod cli;
 pub mod gate;
 pub mod policy;

@@ -7,6 +7,12 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteSize(pub u64);
 
+impl ByteSize {
+    /// The least size that a limit may have, unless it is 0: no message is smaller than this, and a
+    /// limit that nothing can be within is a mistake.
+    pub const LEAST_LIMIT: Self = Self(16);
+}
+
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -36,6 +42,19 @@ impl Limit {
     pub fn allows(&self, size: u64) -> bool {
         self.size.0 == 0 || size <= self.size.0
     }
+
+    /// The largest size that is within the limit.
+    pub(crate) fn ceiling(&self) -> u64 {
+        match self.size.0 {
+            0 => u64::MAX,
+            size => size,
+        }
+    }
+
+    /// Says whether nothing could be within the limit.
+    pub(crate) fn is_too_small(&self) -> bool {
+        self.ceiling() < ByteSize::LEAST_LIMIT.0
+    }
 }
 
 /// The answer to one message.
@@ -59,5 +78,15 @@ mod tests {
         assert!(limit.allows(100));
         assert!(!limit.allows(101));
         assert!(Limit::new(ByteSize(0), "--max-message-size").allows(u64::MAX));
+    }
+
+    #[test]
+    fn a_limit_is_too_small_from_1_to_15() {
+        for (size, too_small) in [(0, false), (1, true), (15, true), (16, false)] {
+            assert_eq!(
+                Limit::new(ByteSize(size), "--limit").is_too_small(),
+                too_small
+            );
+        }
     }
 }
