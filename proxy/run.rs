@@ -40,8 +40,10 @@ impl Sidecar {
     pub fn start(config: Config) -> Result<Self, RunError> {
         let lifecycle = Arc::new(Lifecycle::new());
         let names: Vec<_> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
-        let other = [Arc::from("other")];
-        let metrics = Arc::new(Metrics::new(&names, &other, &other)?);
+        let owned = |labels: Vec<&str>| labels.into_iter().map(Arc::from).collect::<Vec<_>>();
+        let vhosts = owned(config.policy.vhost_labels());
+        let groups = owned(config.policy.group_labels());
+        let metrics = Arc::new(Metrics::new(&names, &vhosts, &groups)?);
         let sharing = match config.threads.get() {
             1 => Sharing::Alone,
             _ => Sharing::EachThread,
@@ -73,6 +75,7 @@ impl Sidecar {
                 max_control_size: config.max_control_size,
                 mqtt: mqtt::Settings {
                     message_size: config.mqtt_size,
+                    vhost: config.mqtt_vhost,
                 },
             }),
             protocol: config.protocol,

@@ -10,6 +10,8 @@
 
 mod argv;
 mod flags;
+mod limit_spec;
+mod size;
 mod stop;
 mod values;
 
@@ -21,13 +23,17 @@ use std::time::Duration;
 use argh::{ArgsInfo, FromArgs};
 
 pub use flags::{Flag, flags};
+pub use limit_spec::{LimitSpecError, group_spec, limit_spec};
+pub use size::SizeError;
 pub use stop::{FAILED, Stop, Stream};
 pub use values::{Admin, Choices};
-pub(crate) use values::{LOG_FORMAT, LOG_LEVEL, MQTT_SIZE, ON_OVERSIZE, ON_UNKNOWN, PROTOCOL};
+pub(crate) use values::{
+    LOG_FORMAT, LOG_LEVEL, MQTT_SIZE, MQTT_VHOST, ON_OVERSIZE, ON_UNKNOWN, PROTOCOL,
+};
 
 use crate::config::{OnUnknown, ProtocolChoice, Upstream};
 use crate::policy::{ByteSize, OnOversize};
-use crate::protocols::mqtt::MessageSize;
+use crate::protocols::mqtt::{MessageSize, VhostSource};
 use crate::telemetry::Format;
 
 /// A transparent proxy that keeps oversized messages away from an MQTT broker.
@@ -72,9 +78,41 @@ pub struct Args {
         option,
         arg_name = "SIZE",
         default = "MAX_MESSAGE_SIZE",
-        from_str_fn(size)
+        from_str_fn(values::size)
     )]
     pub max_message_size: ByteSize,
+
+    /// limits: the largest message that a client may be sent, inclusive; 0 is no limit [default: 0]
+    #[argh(
+        option,
+        arg_name = "SIZE",
+        default = "MAX_RECEIVE_SIZE",
+        from_str_fn(values::size)
+    )]
+    pub max_receive_size: ByteSize,
+
+    /// limits: a limit for the messages that some clients send, or that are sent somewhere:
+    /// SELECTOR[,SELECTOR...]=SIZE. Repeatable
+    #[argh(option, arg_name = "RULE")]
+    pub limit: Vec<String>,
+
+    /// limits: the same for the messages that clients are sent. Repeatable
+    #[argh(option, arg_name = "RULE")]
+    pub receive_limit: Vec<String>,
+
+    /// limits: the users that the rules of a group are for: VHOST/NAME=USER[,USER...]. Repeatable
+    #[argh(option, arg_name = "GROUP")]
+    pub group: Vec<String>,
+
+    /// limits: where an MQTT client says which vhost it wants: in the server name of TLS, before the
+    /// colon of its user name, or nowhere [default: sni]
+    #[argh(
+        option,
+        arg_name = "sni|username|none",
+        default = "VhostSource::ServerName",
+        from_str_fn(values::mqtt_vhost)
+    )]
+    pub mqtt_vhost: VhostSource,
 
     /// limits: the largest packet that is not a message (CONNECT, SUBSCRIBE and the like)
     /// [default: 128Ki]
@@ -82,7 +120,7 @@ pub struct Args {
         option,
         arg_name = "SIZE",
         default = "MAX_CONTROL_SIZE",
-        from_str_fn(size)
+        from_str_fn(values::size)
     )]
     pub max_control_size: ByteSize,
 
@@ -235,29 +273,8 @@ fn require(args: &Args) -> Result<(), Stop> {
     }
 }
 
-/// A number of octets, as a Kubernetes quantity.
-fn size(value: &str) -> Result<ByteSize, String> {
-    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = value.strip_prefix(digits).unwrap_or_default();
-    let factor = match unit {
-        "" => Some(1),
-        "Ki" => Some(1 << 10),
-        "Mi" => Some(1 << 20),
-        "Gi" => Some(1 << 30),
-        "k" => Some(1_000),
-        "M" => Some(1_000_000),
-        "G" => Some(1_000_000_000),
-        _ => None,
-    };
-    let number = digits.parse().ok().filter(|_| !digits.starts_with('+'));
-    factor
-        .zip(number)
-        .and_then(|(factor, number): (u64, u64)| number.checked_mul(factor))
-        .map(ByteSize)
-        .ok_or_else(|| "expected a size in octets, such as 1048576, 512Ki, 1Mi or 10M".to_owned())
-}
-
 const MAX_MESSAGE_SIZE: ByteSize = ByteSize(0);
+const MAX_RECEIVE_SIZE: ByteSize = ByteSize(0);
 const MAX_CONTROL_SIZE: ByteSize = ByteSize(128 << 10);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -65,7 +65,7 @@ impl Stop {
     fn error(lines: impl IntoIterator<Item = impl AsRef<str>>, code: u8) -> Self {
         let lines: Vec<String> = lines
             .into_iter()
-            .map(|line| format!("sizegate: {}", line.as_ref()))
+            .map(|line| format!("sizegate: {}", visible(line.as_ref())))
             .collect();
         Self {
             stream: Stream::Err,
@@ -73,6 +73,15 @@ impl Stop {
             code,
         }
     }
+}
+
+/// A text in one line: what a user typed may hold a line feed.
+fn visible(text: &str) -> String {
+    let escaped = |c: char| match c {
+        c if c.is_control() => c.escape_default().collect(),
+        c => c.to_string(),
+    };
+    text.chars().map(escaped).collect()
 }
 
 /// EX_USAGE of sysexits.h: the command line is not understood.

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use crate::config::{OnUnknown, ProtocolChoice, Upstream};
-use crate::policy::OnOversize;
-use crate::protocols::mqtt::MessageSize;
+use crate::policy::{ByteSize, OnOversize};
+use crate::protocols::mqtt::{MessageSize, VhostSource};
 use crate::telemetry::Format;
 
 /// Where the admin port is, if there is one.
@@ -68,6 +68,13 @@ pub(crate) const MQTT_SIZE: Choices<MessageSize> = Choices(&[
     ("payload", MessageSize::Payload),
 ]);
 
+/// `--mqtt-vhost`.
+pub(crate) const MQTT_VHOST: Choices<VhostSource> = Choices(&[
+    ("sni", VhostSource::ServerName),
+    ("username", VhostSource::UserName),
+    ("none", VhostSource::Nowhere),
+]);
+
 /// `--log-level`.
 pub(crate) const LOG_LEVEL: Choices<tracing::Level> = Choices(&[
     ("error", tracing::Level::ERROR),
@@ -95,6 +102,17 @@ pub(super) fn on_oversize(value: &str) -> Result<OnOversize, String> {
 
 pub(super) fn mqtt_size(value: &str) -> Result<MessageSize, String> {
     MQTT_SIZE.parse(value)
+}
+
+pub(super) fn mqtt_vhost(value: &str) -> Result<VhostSource, String> {
+    MQTT_VHOST.parse(value)
+}
+
+/// A number of octets, as a Kubernetes quantity.
+pub(super) fn size(value: &str) -> Result<ByteSize, String> {
+    value
+        .parse()
+        .map_err(|error: super::SizeError| format!("expected a size in octets; {error}"))
 }
 
 pub(super) fn log_level(value: &str) -> Result<tracing::Level, String> {

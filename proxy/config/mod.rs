@@ -4,6 +4,7 @@
 //! between flags are here, and all that are broken are told at once. Whether a port is free or the
 //! broker answers is found out by those who use them.
 
+mod limits;
 mod problem;
 mod report;
 mod rules;
@@ -16,9 +17,10 @@ use std::time::Duration;
 pub use problem::{Problem, Problems};
 pub use setting::{Listener, OnUnknown, ProtocolChoice, Upstream};
 
+use self::limits::Limits;
 use crate::cli::{Admin, Args};
-use crate::policy::{ByteSize, Direction, Limit, Mode, Policy};
-use crate::protocols::mqtt::MessageSize;
+use crate::policy::{ByteSize, Policy};
+use crate::protocols::mqtt::{MessageSize, VhostSource};
 use crate::telemetry::Log;
 
 /// Everything that a running sizegate is told.
@@ -34,12 +36,14 @@ pub struct Config {
     pub max_connections: Option<NonZeroUsize>,
     /// The limits, and what is done to a message over its limit.
     pub policy: Policy,
-    /// The limits as they stand in the report.
-    limits: [(Direction, Limit); 2],
+    /// The limits and groups as they were typed.
+    limits: Limits,
     /// The largest packet that is not a message, in octets; at least 512.
     pub max_control_size: ByteSize,
     /// Which octets of an MQTT PUBLISH are its size.
     pub mqtt_size: MessageSize,
+    /// Where an MQTT client says which virtual host it wants.
+    pub mqtt_vhost: VhostSource,
     /// From accepting a client to its saying who it is; above 0.
     pub handshake_timeout: Duration,
     /// For reaching the broker; above 0.
@@ -59,30 +63,22 @@ pub struct Config {
 impl Config {
     /// Gives what was typed its meaning, or says everything that is wrong with it.
     pub fn from_args(args: &Args) -> Result<Self, Problems> {
-        let problems = rules::broken(args);
+        let mut problems = rules::broken(args);
+        let limits = Limits::from_args(args, &mut problems);
         let threads = match NonZeroUsize::new(args.threads) {
             Some(threads) if problems.is_empty() => threads,
             _ => return Err(Problems(problems)),
-        };
-        let send = Limit::new(args.max_message_size, "--max-message-size");
-        let receive = Limit::new(ByteSize(0), "--max-receive-size");
-        let mode = if args.dry_run {
-            Mode::DryRun
-        } else {
-            Mode::Enforce
         };
         Ok(Self {
             listeners: listeners(args),
             protocol: args.protocol,
             on_unknown: args.on_unknown,
             max_connections: NonZeroUsize::new(args.max_connections),
-            limits: [
-                (Direction::ToBroker, send.clone()),
-                (Direction::ToClient, receive.clone()),
-            ],
-            policy: Policy::new(send, receive, args.on_oversize, mode),
+            policy: Policy::compile(&limits.spec),
+            limits,
             max_control_size: args.max_control_size,
             mqtt_size: args.mqtt_size,
+            mqtt_vhost: args.mqtt_vhost,
             handshake_timeout: args.handshake_timeout,
             connect_timeout: args.connect_timeout,
             linger: args.linger,

@@ -2,28 +2,28 @@
 
 use std::fmt;
 
-use crate::cli::Stop;
+use crate::cli::{LimitSpecError, Stop};
+use crate::policy::UndeclaredGroup;
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The flag at fault.
-    pub flag: &'static str,
-    /// Its value.
-    pub value: String,
-    /// What was expected instead.
-    pub expected: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            flag,
-            value,
-            expected,
-        } = self;
-        write!(f, "{flag} {value:?}: expected {expected}")
-    }
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// A setting breaks a rule.
+    #[error("{flag} {value:?}: expected {expected}")]
+    Setting {
+        /// The flag at fault.
+        flag: &'static str,
+        /// Its value.
+        value: String,
+        /// What was expected instead.
+        expected: String,
+    },
+    /// A limit or a group cannot be read.
+    #[error(transparent)]
+    Limit(#[from] LimitSpecError),
+    /// A limit is for a group that nobody declared.
+    #[error(transparent)]
+    Group(#[from] UndeclaredGroup),
 }
 
 /// Everything that is wrong; at least one thing.

@@ -2,7 +2,7 @@
 
 use super::Config;
 use crate::cli;
-use crate::policy::{ByteSize, Mode};
+use crate::policy::{ByteSize, Mode, PolicySpec};
 
 impl Config {
     /// Every setting as the flag that gives it, and the table of limits; without the last line
@@ -12,14 +12,12 @@ impl Config {
     pub fn report(&self) -> String {
         let mut lines = vec!["flags in effect:".to_owned()];
         lines.extend(self.flags().iter().map(|flag| format!("  {flag}")));
-        lines.extend([String::new(), "limits:".to_owned()]);
-        lines.push(row("direction", "size in octets", "set by"));
-        for (direction, limit) in &self.limits {
-            lines.push(match limit.size {
-                ByteSize(0) => row(direction.as_str(), "no limit", "-"),
-                size => row(direction.as_str(), &size.to_string(), &limit.rule),
-            });
-        }
+        lines.extend([
+            String::new(),
+            "limits, the first that matches decides:".to_owned(),
+        ]);
+        let listing = self.limits.spec.listing();
+        lines.extend(listing.lines().map(|line| format!("  {line}")));
         lines.join("\n")
     }
 
@@ -43,7 +41,7 @@ impl Config {
             .admin
             .map_or("off".to_owned(), |admin| admin.to_string());
         let max_connections = self.max_connections.map_or(0, usize::from);
-        let [(_, send), _] = &self.limits;
+        let PolicySpec { send, receive, .. } = &self.limits.spec;
         let values = [
             ("--protocol", cli::PROTOCOL.word(self.protocol).to_owned()),
             (
@@ -52,6 +50,11 @@ impl Config {
             ),
             ("--max-connections", max_connections.to_string()),
             ("--max-message-size", size(send.size)),
+            ("--max-receive-size", size(receive.size)),
+            (
+                "--mqtt-vhost",
+                cli::MQTT_VHOST.word(self.mqtt_vhost).to_owned(),
+            ),
             ("--max-control-size", size(self.max_control_size)),
             (
                 "--mqtt-size",
@@ -77,6 +80,8 @@ impl Config {
             ("--threads", self.threads.to_string()),
         ];
         let dry_run = (self.policy.mode() == Mode::DryRun).then(|| "--dry-run".to_owned());
+        let typed = self.limits.typed.iter();
+        let typed = typed.map(|(flag, text)| format!("{flag} {}", quoted(text)));
         listen
             .chain(upstream)
             .chain(
@@ -85,10 +90,17 @@ impl Config {
                     .map(|(flag, value)| format!("{flag} {value}")),
             )
             .chain(dry_run)
+            .chain(typed)
             .collect()
     }
 }
 
-fn row(direction: &str, size: &str, rule: &str) -> String {
-    format!("  {direction:<12}{size:<20}{rule}")
+/// A word as a shell takes it for itself.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || ":/@._,=+%-".contains(c);
+    if word.chars().all(is_plain) && !word.is_empty() {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }

@@ -20,6 +20,7 @@ pub(super) fn broken(args: &Args) -> Vec<Problem> {
     problems.extend(no_loop(args));
     problems.extend(admin_apart(args));
     problems.extend(limit_floor("--max-message-size", args.max_message_size));
+    problems.extend(limit_floor("--max-receive-size", args.max_receive_size));
     problems.extend(control_floor(args.max_control_size));
     problems.extend(timeouts(args));
     problems.extend(threads(args.threads));
@@ -29,7 +30,7 @@ pub(super) fn broken(args: &Args) -> Vec<Problem> {
 fn upstream_count(args: &Args) -> Option<Problem> {
     let (listeners, upstreams) = (args.listen.len(), args.upstream.len());
     let typed: Vec<String> = args.upstream.iter().map(Upstream::to_string).collect();
-    (upstreams != 1 && upstreams != listeners).then(|| Problem {
+    (upstreams != 1 && upstreams != listeners).then(|| Problem::Setting {
         flag: "--upstream",
         value: typed.join(" "),
         expected: if listeners == 1 {
@@ -44,7 +45,7 @@ fn upstream_ports(args: &Args) -> impl Iterator<Item = Problem> {
     args.upstream
         .iter()
         .filter(|upstream| upstream.port == 0)
-        .map(|upstream| Problem {
+        .map(|upstream| Problem::Setting {
             flag: "--upstream",
             value: upstream.to_string(),
             expected: "a port from 1 to 65535, such as 1883".to_owned(),
@@ -55,7 +56,7 @@ fn listeners_apart(args: &Args) -> impl Iterator<Item = Problem> {
     args.listen.iter().enumerate().filter_map(|(at, &listen)| {
         let mut before = args.listen.iter().take(at);
         let other = before.find(|&&other| overlap(listen, other))?;
-        Some(Problem {
+        Some(Problem::Setting {
             flag: "--listen",
             value: listen.to_string(),
             expected: format!("an address that --listen {other} does not take already"),
@@ -67,7 +68,7 @@ fn no_loop(args: &Args) -> impl Iterator<Item = Problem> {
     listeners(args)
         .into_iter()
         .filter(|listener| leads_to(&listener.upstream, listener.listen))
-        .map(|listener| Problem {
+        .map(|listener| Problem::Setting {
             flag: "--upstream",
             value: listener.upstream.to_string(),
             expected: format!(
@@ -90,7 +91,7 @@ fn admin_apart(args: &Args) -> Vec<Problem> {
     taken
         .into_iter()
         .flatten()
-        .map(|taken| Problem {
+        .map(|taken| Problem::Setting {
             flag: "--admin",
             value: admin.to_string(),
             expected: format!("off, or an address that {taken}"),
@@ -100,15 +101,20 @@ fn admin_apart(args: &Args) -> Vec<Problem> {
 
 /// A limit below the smallest sensible message would refuse everything, which is never meant.
 fn limit_floor(flag: &'static str, limit: ByteSize) -> Option<Problem> {
-    (1..SMALLEST_LIMIT).contains(&limit.0).then(|| Problem {
-        flag,
-        value: limit.to_string(),
-        expected: format!("0 (no limit), or {SMALLEST_LIMIT} octets and more, such as 1Mi"),
-    })
+    (1..ByteSize::LEAST_LIMIT.0)
+        .contains(&limit.0)
+        .then(|| Problem::Setting {
+            flag,
+            value: limit.to_string(),
+            expected: format!(
+                "0 (no limit), or {} octets and more, such as 1Mi",
+                ByteSize::LEAST_LIMIT
+            ),
+        })
 }
 
 fn control_floor(size: ByteSize) -> Option<Problem> {
-    (size.0 < SMALLEST_CONTROL).then(|| Problem {
+    (size.0 < SMALLEST_CONTROL).then(|| Problem::Setting {
         flag: "--max-control-size",
         value: size.to_string(),
         expected: format!("{SMALLEST_CONTROL} octets and more, such as 128Ki"),
@@ -123,7 +129,7 @@ fn timeouts(args: &Args) -> impl Iterator<Item = Problem> {
     ]
     .into_iter()
     .filter(|(_, timeout)| timeout.is_zero())
-    .map(|(flag, _)| Problem {
+    .map(|(flag, _)| Problem::Setting {
         flag,
         value: "0s".to_owned(),
         expected: "more than 0s, such as 10s".to_owned(),
@@ -131,7 +137,7 @@ fn timeouts(args: &Args) -> impl Iterator<Item = Problem> {
 }
 
 fn threads(threads: usize) -> Option<Problem> {
-    (!(1..=MOST_THREADS).contains(&threads)).then(|| Problem {
+    (!(1..=MOST_THREADS).contains(&threads)).then(|| Problem::Setting {
         flag: "--threads",
         value: threads.to_string(),
         expected: format!("1 to {MOST_THREADS}"),
@@ -165,8 +171,6 @@ fn leads_to(upstream: &Upstream, listen: SocketAddr) -> bool {
     here && upstream.port == listen.port()
 }
 
-/// The smallest limit in octets that is one; what MQTT-299 asks for.
-const SMALLEST_LIMIT: u64 = 16;
 /// Room for a plain CONNECT with client id, user name and password.
 const SMALLEST_CONTROL: u64 = 512;
 /// Above any machine; a thread more than it has is of no use.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::cli::{self, Stop, Stream, flags};
-use crate::policy::{Identity, OnOversize, Verdict};
+use crate::policy::{AddressSyntax, Direction, Identity, Limit, Mode, OnOversize, Verdict};
 use crate::telemetry::Format;
 
 fn config(line: &str) -> Result<Config, Problems> {
@@ -59,7 +59,7 @@ fn each_setting_arrives_where_it_belongs() {
     assert_eq!(config.log.format, Format::Json);
     assert_eq!(config.threads.get(), 3);
 
-    let limits = Arc::new(config.policy).identify(&Identity::default());
+    let limits = Arc::new(config.policy).identify(&Identity::default(), AddressSyntax::Topic);
     let verdict = limits.judge(Direction::ToBroker, b"t", 1001);
     assert_eq!(
         verdict,
@@ -231,7 +231,9 @@ fn the_report_has_every_flag_and_is_the_configuration_again() {
     let lines = [
         "",
         "--listen [::1]:0 --dry-run --max-message-size 1Mi --drain-timeout 90s --admin off \
-         --protocol mqtt --max-connections 7 --linger 1500ms --log-level trace",
+         --protocol mqtt --max-connections 7 --linger 1500ms --log-level trace \
+         --limit group:prod/devs=64Ki --group prod/devs=alice,bob --limit peer:10.8.0.0/16=0 \
+         --receive-limit address:a/b=1Ki --max-receive-size 2Mi --mqtt-vhost username",
     ];
     for line in lines {
         let report = with(line).expect("a good configuration").report();
@@ -242,7 +244,9 @@ fn the_report_has_every_flag_and_is_the_configuration_again() {
             .collect();
         let again = config(&typed).expect("a report that parses").report();
         assert_eq!(again, report);
-        for flag in flags().iter().filter(|flag| flag.value.is_some()) {
+        let rules = ["--limit", "--receive-limit", "--group"];
+        let always = |flag: &&cli::Flag| flag.value.is_some() && !rules.contains(&flag.name);
+        for flag in flags().iter().filter(always) {
             assert!(
                 typed.contains(&format!("  {} ", flag.name)),
                 "{} is missing",
@@ -255,25 +259,81 @@ fn the_report_has_every_flag_and_is_the_configuration_again() {
 
 #[test]
 fn the_report_ends_with_the_table_of_limits() {
-    let report = with("--max-message-size 1Mi")
-        .expect("a good configuration")
-        .report();
-    let (_, table) = report.split_once("\nlimits:\n").expect("a table");
+    let report = with(
+        "--max-message-size 1Mi --limit user:alice=0 --limit peer:10.8.0.0/16,user:bob=64Ki \
+         --receive-limit address:a/#=1Ki",
+    )
+    .expect("a good configuration")
+    .report();
+    let (_, table) = report
+        .split_once("\nlimits, the first that matches decides:\n")
+        .expect("a table");
     let rows: Vec<Vec<&str>> = table
         .lines()
-        .map(|line| {
-            line.split("  ")
-                .filter(|cell| !cell.is_empty())
-                .map(str::trim)
-                .collect()
-        })
+        .map(|line| line.split_whitespace().collect())
         .collect();
     assert_eq!(
         rows,
         [
-            ["direction", "size in octets", "set by"],
-            ["send", "1048576", "--max-message-size"],
-            ["receive", "no limit", "-"],
+            &["DIRECTION", "LIMIT", "RANK", "RULE"][..],
+            &[
+                "send",
+                "65536",
+                "6+3",
+                "--limit",
+                "peer:10.8.0.0/16,user:bob=64Ki"
+            ],
+            &["send", "none", "3", "--limit", "user:alice=0"],
+            &["send", "1048576", "-", "--max-message-size"],
+            &["receive", "1024", "5", "--receive-limit", "address:a/#=1Ki"],
+            &["receive", "none", "-", "--max-receive-size"],
         ]
+    );
+}
+
+#[test]
+fn a_rule_that_a_shell_would_change_is_quoted_in_the_report() {
+    let report = with("--limit address:it's/#=1Ki")
+        .expect("a good configuration")
+        .report();
+    assert!(
+        report.contains("\n  --limit 'address:it'\\''s/#=1Ki'\n"),
+        "{report}"
+    );
+}
+
+#[test]
+fn every_faulty_rule_is_told_at_once() {
+    let told = problems(with(
+        "--limit user:alice --limit usr:bob=1Ki --receive-limit peer:10.8.0.0/33=0 \
+         --group devs=alice --limit group:prod/ops=1Ki --max-message-size 15",
+    ));
+    let places = [
+        "--max-message-size \"15\": expected 0 (no limit), or 16 octets and more, such as 1Mi",
+        "`--limit user:alice`, at character 11: ",
+        "`--limit usr:bob=1Ki`, at character 1: ",
+        "`--receive-limit peer:10.8.0.0/33=0`, at character 6: ",
+        "`--group devs=alice`, at character 1: ",
+        "`--limit group:prod/ops=1Ki`: there is no group `prod/ops`; ",
+    ];
+    assert_eq!(told.len(), places.len(), "{told:#?}");
+    for (problem, place) in told.iter().zip(places) {
+        assert!(problem.starts_with(place), "{problem}");
+    }
+}
+
+#[test]
+fn rules_decide_before_the_default() {
+    let config = with("--max-message-size 1Mi --limit user:alice=64Ki");
+    let policy = Arc::new(config.expect("a good configuration").policy);
+    let alice = Identity {
+        user: Some("alice"),
+        ..Identity::default()
+    };
+    let limits = policy.identify(&alice, AddressSyntax::Topic);
+    let limit = limits.limit(Direction::ToBroker, b"t");
+    assert_eq!(
+        (limit.size, &*limit.rule),
+        (ByteSize(65_536), "--limit user:alice=64Ki")
     );
 }

@@ -15,9 +15,7 @@ pub use meter::{Histogram, Meter, Refusal, Report, VerdictKind};
 pub use opaque::Opaque;
 pub use step::{Ending, HangUp, Phase, Reason, Side, Step};
 
-pub use crate::policy::Direction;
-
-use crate::policy::Identity;
+pub use crate::policy::{Direction, Identity, Limits};
 
 /// What stands between the two sides of one connection and decides on each octet.
 ///
@@ -44,4 +42,7 @@ pub trait Gate: Send {
 
     /// Who the client says it is, for logs.
     fn identity(&self) -> Identity<'_>;
+
+    /// What the client is held to, once it has said who it is.
+    fn limits(&self) -> Option<&Limits>;
 }

@@ -1,7 +1,6 @@
 //! The gate for a connection whose protocol is unknown and that is to be forwarded all the same.
 
-use super::{Ending, Gate, HangUp, Meter, Phase, Reason, Side, Step};
-use crate::policy::Identity;
+use super::{Ending, Gate, HangUp, Identity, Limits, Meter, Phase, Reason, Side, Step};
 
 /// Forwards everything and knows nothing (`--on-unknown forward`).
 #[derive(Debug, Default)]
@@ -36,5 +35,9 @@ impl Gate for Opaque {
 
     fn identity(&self) -> Identity<'_> {
         Identity::default()
+    }
+
+    fn limits(&self) -> Option<&Limits> {
+        None
     }
 }

@@ -82,7 +82,16 @@ async fn whoever_is_in_a_hurry_cuts_at_once() {
     let lifecycle = with(|lifecycle| async move { lifecycle.cut.cancelled().await });
     let hurry = sleep(Duration::from_secs(3));
     assert_eq!(drained(&lifecycle, hurry).await, (Outcome::Cut, 3));
-    assert!(!lifecycle.goodbye.is_cancelled());
+}
+
+#[test]
+fn each_stage_wakes_those_who_wait_for_an_earlier_one() {
+    let lifecycle = Lifecycle::new();
+    lifecycle.cut_all();
+    assert_eq!(lifecycle.stage(), Stage::Cut);
+    for token in [&lifecycle.accepting, &lifecycle.goodbye, &lifecycle.cut] {
+        assert!(token.is_cancelled());
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,6 +7,12 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteSize(pub u64);
 
+impl ByteSize {
+    /// The least size that a limit may have, unless it is 0: no message is smaller than this, and a
+    /// limit that nothing can be within is a mistake.
+    pub const LEAST_LIMIT: Self = Self(16);
+}
+
 impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -35,6 +41,14 @@ impl Limit {
     #[inline]
     pub fn allows(&self, size: u64) -> bool {
         self.size.0 == 0 || size <= self.size.0
+    }
+
+    /// The largest size that is within the limit.
+    pub(crate) fn ceiling(&self) -> u64 {
+        match self.size.0 {
+            0 => u64::MAX,
+            size => size,
+        }
     }
 }
 

@@ -35,7 +35,6 @@ use self::tally::Tally;
 use crate::config::{OnUnknown, ProtocolChoice, Upstream};
 use crate::gate::{Ending, Gate, Opaque, Reason, Side};
 use crate::lifecycle::Lifecycle;
-use crate::policy::Identity;
 use crate::protocols::{Opening, Settings};
 use crate::telemetry::Metrics;
 use crate::upstream::{self, ConnectError};
@@ -78,10 +77,7 @@ pub fn serve(shared: &Arc<Shared>, upstream: &Arc<Upstream>, client: TcpStream, 
     let tally = Tally::new(&shared.metrics, connection, peer);
     let place = Place::take(shared);
     if place.is_over(shared.max_connections) {
-        tally.close(
-            Ending::ours(Reason::TooManyConnections),
-            Identity::default(),
-        );
+        tally.close(Ending::ours(Reason::TooManyConnections), None);
         return;
     }
     if let Err(error) = socket::tune(&client) {
@@ -158,7 +154,7 @@ async fn relay<C, B, D>(
                 let looks_like = looks_like(lane.undecided());
                 warn!(connection, %peer, looks_like, "unknown protocol");
             }
-            tally.close(ending, Identity::default());
+            tally.close(ending, None);
             return;
         }
     };

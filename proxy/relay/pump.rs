@@ -136,7 +136,7 @@ where
         let ending = self
             .ending
             .unwrap_or(Ending::by(Side::Client, Reason::Closed));
-        self.tally.close(ending, self.gate.identity());
+        self.tally.close(ending, Some(&*self.gate));
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Event> {

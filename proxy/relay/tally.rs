@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::gate::{Direction, Ending, Gate, Meter, Refusal, Report, VerdictKind};
-use crate::policy::Identity;
+use crate::gate::{Direction, Ending, Gate, Identity, Limits, Meter, Refusal, Report, VerdictKind};
 use crate::telemetry::{self, Active, Closed, Metrics, ProtocolMetrics, RefusalLog, Who};
 
 /// The account of one connection.
@@ -74,18 +73,18 @@ impl Tally {
     }
 
     /// Whom a log line speaks of.
-    fn who<'a>(&self, identity: Identity<'a>) -> Who<'a> {
+    fn who<'a>(&self, identity: Identity<'a>, limits: Option<&'a Limits>) -> Who<'a> {
         Who {
             connection: self.connection,
             peer: self.peer,
             protocol: self.protocol_name,
             identity,
-            group: None,
+            group: limits.and_then(Limits::group),
         }
     }
 
     /// Books the end of the connection.
-    pub(super) fn close(self, ending: Ending, identity: Identity<'_>) {
+    pub(super) fn close(self, ending: Ending, gate: Option<&dyn Gate>) {
         self.protocol.closed(ending);
         let [sent, received] = self.carried;
         let closed = Closed {
@@ -94,17 +93,19 @@ impl Tally {
             lasted: self.since.elapsed(),
         };
         let suppressed = self.refusals.suppressed();
-        telemetry::closed(&self.who(identity), ending, closed, suppressed);
+        let identity = gate.map(Gate::identity).unwrap_or_default();
+        let who = self.who(identity, gate.and_then(Gate::limits));
+        telemetry::closed(&who, ending, closed, suppressed);
     }
 
     #[cold]
     fn report(&mut self, report: &Report, gate: &dyn Gate) {
-        let who = self.who(gate.identity());
+        let who = self.who(gate.identity(), gate.limits());
         match report {
             Report::Refused(refusal) => {
                 self.refusals.refused(Instant::now(), &who, refusal);
                 if refusal.verdict == VerdictKind::Denied {
-                    self.deny(refusal);
+                    self.deny(refusal, gate.limits());
                 }
             }
             Report::ControlOversize {
@@ -120,8 +121,9 @@ impl Tally {
         }
     }
 
-    fn deny(&self, refusal: &Refusal) {
-        let (vhost, group) = (OTHER, OTHER);
+    fn deny(&self, refusal: &Refusal, limits: Option<&Limits>) {
+        let vhost = limits.map_or(OTHER, Limits::vhost_label);
+        let group = limits.map_or(OTHER, Limits::group_label);
         self.protocol
             .denied(refusal.direction, refusal.action, vhost, group);
     }

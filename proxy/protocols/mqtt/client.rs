@@ -1,18 +1,25 @@
 //! The client of a connection, as its CONNECT describes it.
 
+use std::net::IpAddr;
+use std::sync::Arc;
+
 use parsers::mqtt::{Connect, Version};
 
-use crate::policy::Limits;
+use super::VhostSource;
+use crate::gate::{Identity, Limits};
+use crate::policy::{AddressSyntax, Policy};
 
 /// What a CONNECT said that holds for the rest of the connection.
 #[derive(Debug)]
 pub(super) struct Client {
     /// The version of the protocol that it speaks.
     pub(super) version: Version,
-    /// Its client identifier; empty when the broker is to choose one.
-    pub(super) client_id: Box<str>,
-    /// The user name that it claims.
-    pub(super) user_name: Option<Box<str>>,
+    /// Its client identifier, unless the broker is to choose one.
+    client_id: Option<Box<str>>,
+    /// The virtual host that it asks for.
+    vhost: Option<Box<str>>,
+    /// The user that it claims to be.
+    user: Option<Box<str>>,
     /// The largest packet that it takes, in octets; `u32::MAX` when it did not say.
     pub(super) maximum_packet_size: u32,
     /// Whether acknowledgements to it may carry a reason string.
@@ -32,31 +39,65 @@ pub(super) enum ReasonStrings {
 
 impl Client {
     /// Takes over what matters of a CONNECT.
-    pub(super) fn new(connect: &Connect<'_>, limits: Limits) -> Self {
+    pub(super) fn new(
+        connect: &Connect<'_>,
+        peer: IpAddr,
+        vhost: VhostSource,
+        policy: &Arc<Policy>,
+    ) -> Self {
+        // A listener without TLS has no server name to take a virtual host from.
+        let (vhost, user) = match (vhost, connect.user_name) {
+            (VhostSource::UserName, Some(name)) => match name.rsplit_once(':') {
+                Some((vhost, user)) => (Some(vhost), Some(user)),
+                None => (None, Some(name)),
+            },
+            (_, name) => (None, name),
+        };
+        let client = Some(connect.client_id).filter(|id| !id.is_empty());
+        let limits = policy.identify(
+            &Identity {
+                peer: Some(peer),
+                vhost,
+                user,
+                client,
+            },
+            AddressSyntax::Topic,
+        );
         let welcome = connect.version == Version::V5 && connect.request_problem_information;
         Self {
-            version: connect.version,
-            client_id: connect.client_id.into(),
-            user_name: connect.user_name.map(Into::into),
+            client_id: client.map(Into::into),
+            vhost: vhost.map(Into::into),
+            user: user.map(Into::into),
             maximum_packet_size: connect.maximum_packet_size.unwrap_or(u32::MAX),
             reason_strings: if welcome {
                 ReasonStrings::Welcome
             } else {
                 ReasonStrings::Unwanted
             },
+            ..Self::unread(connect.version, limits)
+        }
+    }
+
+    /// A client whose CONNECT is too long to be looked at.
+    pub(super) fn unread(version: Version, limits: Limits) -> Self {
+        Self {
+            version,
+            client_id: None,
+            vhost: None,
+            user: None,
+            maximum_packet_size: u32::MAX,
+            reason_strings: ReasonStrings::Unwanted,
             limits,
         }
     }
 
-    /// A client whose CONNECT was too long to be looked at, and was let through (dry run).
-    pub(super) fn unread(version: Version, limits: Limits) -> Self {
-        Self {
-            version,
-            client_id: "".into(),
-            user_name: None,
-            maximum_packet_size: u32::MAX,
-            reason_strings: ReasonStrings::Unwanted,
-            limits,
+    /// Who it says it is.
+    pub(super) fn identity(&self, peer: IpAddr) -> Identity<'_> {
+        Identity {
+            peer: Some(peer),
+            vhost: self.vhost.as_deref(),
+            user: self.user.as_deref(),
+            client: self.client_id.as_deref(),
         }
     }
 

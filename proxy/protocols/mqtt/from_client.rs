@@ -11,8 +11,9 @@ use super::publish::{Head, Repaired};
 use super::refuse::{Answer, Due, Word};
 use super::session::{Control, Session, Stage};
 use super::verdict::{Oversize, note, will_size};
-use crate::gate::{Direction, Ending, Meter, Reason, Side, Step, VerdictKind};
-use crate::policy::{Action, Identity, Verdict};
+use crate::gate::{Direction, Ending, Gate, Meter, Reason, Side, Step, VerdictKind};
+use crate::policy::{Action, AddressSyntax, Verdict};
+use crate::protocols::Settings;
 
 impl Session {
     /// The next step in the client's stream.
@@ -183,15 +184,13 @@ impl Session {
             Parsed::NeedMore(octets) => return Step::More(octets),
         };
         let len = start.header.packet_len();
-        let identity = Identity {
-            peer: Some(self.peer),
-            ..Identity::default()
-        };
         if len as u64 > self.settings.max_control_size.0
             && let Some(version) = start.version
         {
             // Known from its first octets alone, so that it can be answered in its own words.
-            let limits = self.settings.policy.identify(&identity);
+            let stranger = self.identity();
+            let policy = &self.settings.policy;
+            let limits = policy.identify(&stranger, AddressSyntax::Topic);
             self.client = Some(Client::unread(version, limits));
             if self.control_size(Side::Client, len, meter) == Control::Ends {
                 return self.over();
@@ -201,20 +200,14 @@ impl Session {
             return Step::Forward(len as u64);
         }
         match input.get(..len) {
-            Some(packet) => self.whole_connect(&start, packet, identity, meter),
+            Some(packet) => self.whole_connect(&start, packet, meter),
             None if start.version.is_some() => Step::More(len),
-            None => self.whole_connect(&start, input, identity, meter),
+            None => self.whole_connect(&start, input, meter),
         }
     }
 
     /// A CONNECT that is there as a whole, or of a version that is not known.
-    fn whole_connect(
-        &mut self,
-        start: &ConnectStart,
-        packet: &[u8],
-        identity: Identity<'_>,
-        meter: &mut Meter,
-    ) -> Step {
+    fn whole_connect(&mut self, start: &ConnectStart, packet: &[u8], meter: &mut Meter) -> Step {
         let connect = match connect(start, packet) {
             Ok(connect) => connect,
             Err(fault) => {
@@ -231,12 +224,9 @@ impl Session {
                 return self.over();
             }
         };
-        let limits = self.settings.policy.identify(&Identity {
-            user: connect.user_name,
-            client: Some(connect.client_id),
-            ..identity
-        });
-        let client = self.client.insert(Client::new(&connect, limits));
+        let Settings { policy, mqtt, .. } = &*self.settings;
+        let client = Client::new(&connect, self.peer, mqtt.vhost, policy);
+        let client = self.client.insert(client);
         if let Some(will) = &connect.will {
             let topic = will.topic.as_bytes();
             let size = will_size(self.settings.mqtt.message_size, will);

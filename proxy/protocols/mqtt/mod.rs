@@ -27,6 +27,20 @@ use crate::gate::Gate;
 pub struct Settings {
     /// Which octets of a PUBLISH are its size.
     pub message_size: MessageSize,
+    /// Where a client says which virtual host it wants.
+    pub vhost: VhostSource,
+}
+
+/// Where an MQTT client says which virtual host it wants (`--mqtt-vhost`); MQTT itself has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VhostSource {
+    /// In the server name that it asks TLS for.
+    #[default]
+    ServerName,
+    /// In its user name, before the last colon, as RabbitMQ has it; the user is what follows.
+    UserName,
+    /// Nowhere.
+    Nowhere,
 }
 
 /// Which octets of a PUBLISH are its size (`--mqtt-size`).

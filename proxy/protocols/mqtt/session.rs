@@ -12,8 +12,10 @@ use super::client::Client;
 use super::packet_ids::PacketIds;
 use super::publish::Repaired;
 use super::refuse::{Answer, Answers, Due, Farewell, Greeting, Word};
-use crate::gate::{Ending, Gate, HangUp, Meter, Phase, Reason, Report, Side, Step, VerdictKind};
-use crate::policy::{Identity, Mode};
+use crate::gate::{
+    Ending, Gate, HangUp, Identity, Limits, Meter, Phase, Reason, Report, Side, Step, VerdictKind,
+};
+use crate::policy::Mode;
 use crate::protocols::{Opening, Settings};
 
 /// The gate of one MQTT connection.
@@ -282,13 +284,17 @@ impl Gate for Session {
     }
 
     fn identity(&self) -> Identity<'_> {
-        let client = self.client.as_ref();
-        Identity {
-            peer: Some(self.peer),
-            vhost: None,
-            user: client.and_then(|client| client.user_name.as_deref()),
-            client: client.map(|client| &*client.client_id),
+        match &self.client {
+            Some(client) => client.identity(self.peer),
+            None => Identity {
+                peer: Some(self.peer),
+                ..Identity::default()
+            },
         }
+    }
+
+    fn limits(&self) -> Option<&Limits> {
+        self.client.as_ref().map(|client| &client.limits)
     }
 }
 

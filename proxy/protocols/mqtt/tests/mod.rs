@@ -8,7 +8,7 @@ mod refusals;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use super::MessageSize;
+use super::{MessageSize, VhostSource};
 use crate::gate::harness::Harness;
 use crate::gate::{Report, Side};
 use crate::policy::{ByteSize, Limit, Mode, OnOversize, Policy};
@@ -51,6 +51,7 @@ impl Terms {
             max_control_size: ByteSize(self.max_control_size),
             mqtt: super::Settings {
                 message_size: self.message_size,
+                vhost: VhostSource::Nowhere,
             },
         });
         Harness::new(super::open(&Opening {
