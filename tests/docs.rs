@@ -52,7 +52,8 @@ fn the_flags_and_their_defaults_are_those_of_the_help() {
                 .map_or(flag.name.to_owned(), |it| format!("{} {it}", flag.name));
             let default = match (flag.default, flag.value) {
                 (Some(default), _) => format!("`{default}`"),
-                (None, Some(_)) => "required".to_owned(),
+                (None, Some(_)) if flag.meaning.ends_with("required") => "required".to_owned(),
+                (None, Some(_)) => "none".to_owned(),
                 (None, None) => "off".to_owned(),
             };
             (name, default)

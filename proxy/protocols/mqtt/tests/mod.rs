@@ -4,6 +4,7 @@ mod aliases;
 mod closing;
 mod property;
 mod refusals;
+mod rules;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
