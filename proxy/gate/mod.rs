@@ -27,13 +27,7 @@ pub trait Gate: Send {
     ///
     /// `input` holds the octets that were received and not yet decided, possibly none. Octets for
     /// [`Step::Inject`] are appended to `inject`, which is empty when this is called.
-    fn step(
-        &mut self,
-        from: Side,
-        input: &[u8],
-        meter: &mut Meter,
-        inject: &mut Vec<u8>,
-    ) -> Step;
+    fn step(&mut self, from: Side, input: &[u8], meter: &mut Meter, inject: &mut Vec<u8>) -> Step;
 
     /// Says whether `from`'s stream has a step to take that no new octet of it brings about:
     /// an injection that waits for its turn, or the end of the connection.
