@@ -33,7 +33,7 @@ impl Mosquitto {
             let port = free_port();
             let lines = format!(
                 "listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\n\
-                 max_queued_messages 0\nlog_dest stderr\n{configuration}\n"
+                 max_queued_messages 0\nqueue_qos0_messages true\nlog_dest stderr\n{configuration}\n"
             );
             std::fs::write(&file, lines).unwrap();
             let mut child = Command::new(&program)
