@@ -7,3 +7,4 @@
 
 pub mod gate;
 pub mod policy;
+pub mod protocols;

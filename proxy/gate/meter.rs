@@ -90,6 +90,17 @@ impl Histogram {
 pub enum Report {
     /// A message was over its limit.
     Refused(Refusal),
+    /// A packet or frame that is not a message was over `--max-control-size`.
+    ControlOversize {
+        /// The side that sent it.
+        side: Side,
+        /// Denied, or would-deny in a dry run.
+        verdict: VerdictKind,
+        /// Its size in octets.
+        size: u64,
+        /// The limit in octets.
+        limit: u64,
+    },
     /// A side sent what its protocol does not allow; the text says what and where.
     Malformed {
         /// The side at fault.
@@ -99,7 +110,7 @@ pub enum Report {
     },
 }
 
-/// A message, or a packet that is not one, over its limit.
+/// A message over its limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Which way it went.

@@ -1,0 +1,302 @@
+//! One MQTT connection: how far it has come, what the client is owed, and how it ends.
+//!
+//! The streams of the two sides are walked in `from_client` and `from_broker`; they meet here.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use parsers::mqtt::{Malformed, Version};
+
+use super::client::Client;
+use super::packet_ids::PacketIds;
+use super::refuse::{Answer, Answers, Due, Farewell, Greeting, Word};
+use crate::gate::{Ending, Gate, HangUp, Meter, Phase, Reason, Report, Side, Step, VerdictKind};
+use crate::policy::{Identity, Mode};
+use crate::protocols::{Opening, Settings};
+
+/// The gate of one MQTT connection.
+#[derive(Debug)]
+pub(super) struct Session {
+    /// What all connections are held to.
+    pub(super) settings: Arc<Settings>,
+    /// The client's network address.
+    pub(super) peer: IpAddr,
+    /// How far the connection has come.
+    pub(super) stage: Stage,
+    /// What CONNECT said; there in all stages but `AwaitingConnect`.
+    pub(super) client: Option<Client>,
+    /// Octets of the client that went to the broker before it accepted the client; at most
+    /// `max_control_size`.
+    pub(super) passed: u64,
+    /// What the client is owed once the PUBLISH that is being thrown away has gone by.
+    pub(super) owed: Option<Answer>,
+    /// What the client is owed now; at most [`Answers::CEILING`] and what was owed.
+    pub(super) answers: Answers,
+    /// Refused QoS 2 PUBLISHes whose PUBREL, if one comes, is not the broker's.
+    pub(super) refused: PacketIds,
+    /// How the connection ends, once that is decided.
+    pub(super) farewell: Option<Farewell>,
+    /// Whether the word of the farewell has been said.
+    pub(super) said: bool,
+}
+
+/// How far a connection has come.
+///
+/// ```text
+///                  CONNECT               CONNACK 0
+/// AwaitingConnect ---------> Connecting -----------> Connected --+
+///                                |                               | DISCONNECT
+///                                | CONNACK other than 0          v  of either side
+///                                +---------------------> Disconnected
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The client has not said who it is.
+    AwaitingConnect,
+    /// Its CONNECT was passed on, and the broker has not answered.
+    Connecting,
+    /// The broker has accepted the client.
+    Connected {
+        /// CONNACK's Session Present: the broker may know packet identifiers from before.
+        resumed: bool,
+    },
+    /// A side said that it leaves, or the broker refused the client; nothing may be added any more.
+    Disconnected,
+}
+
+impl Session {
+    pub(super) fn new(opening: &Opening<'_>) -> Self {
+        Self {
+            settings: Arc::clone(opening.settings),
+            peer: opening.peer,
+            stage: Stage::AwaitingConnect,
+            client: None,
+            passed: 0,
+            owed: None,
+            answers: Answers::default(),
+            refused: PacketIds::default(),
+            farewell: None,
+            said: false,
+        }
+    }
+
+    /// Ends the connection over octets that `side` may not send.
+    pub(super) fn malformed(&mut self, side: Side, fault: Malformed, meter: &mut Meter) {
+        let word = match self.version() {
+            Some(Version::V5) => Word::Reason {
+                code: fault.what.reason_code(),
+                text: None,
+            },
+            _ => Word::Silence,
+        };
+        self.malformed_answered(side, fault, word, meter);
+    }
+
+    /// Ends the connection over octets that `side` may not send, and answers with `word`.
+    pub(super) fn malformed_answered(
+        &mut self,
+        side: Side,
+        fault: Malformed,
+        word: Word,
+        meter: &mut Meter,
+    ) {
+        meter.reports.push(Report::Malformed {
+            side,
+            what: fault.to_string(),
+        });
+        self.end(Ending::by(side, Reason::Malformed), Due::Now, word);
+    }
+
+    /// Judges a packet that is not a PUBLISH by its length; ends the connection if it is refused.
+    pub(super) fn control_size(&mut self, side: Side, size: usize, meter: &mut Meter) -> Control {
+        let (size, limit) = (size as u64, self.settings.max_control_size.0);
+        if size <= limit {
+            return Control::Passes;
+        }
+        let (verdict, control) = match self.settings.policy.mode() {
+            Mode::Enforce => (VerdictKind::Denied, Control::Ends),
+            Mode::DryRun => (VerdictKind::WouldDeny, Control::Passes),
+        };
+        meter.reports.push(Report::ControlOversize {
+            side,
+            verdict,
+            size,
+            limit,
+        });
+        if control == Control::Ends {
+            let text = format!(
+                "Packet size exceeded: {size} octets, limit {limit}, set by --max-control-size"
+            );
+            self.end(
+                Ending::by(side, Reason::Oversize),
+                // The broker's answer to a CONNECT that it will never see need not be awaited.
+                if self.stage == Stage::AwaitingConnect { Due::Now } else { Due::Accepted },
+                self.packet_too_large(text),
+            );
+        }
+        control
+    }
+
+    /// The word for a packet that costs the connection: 0x95, which MQTT 5.0 alone has.
+    pub(super) fn packet_too_large(&self, text: String) -> Word {
+        match self.version() {
+            Some(Version::V5) => Word::Reason {
+                code: PACKET_TOO_LARGE,
+                text: Some(text),
+            },
+            _ => Word::Silence,
+        }
+    }
+
+    /// Decides that the connection ends; the first decision stands.
+    pub(super) fn end(&mut self, ending: Ending, due: Due, word: Word) {
+        self.farewell
+            .get_or_insert(Farewell { ending, due, word });
+    }
+
+    /// The version that the client speaks, once it has said.
+    pub(super) fn version(&self) -> Option<Version> {
+        self.client.as_ref().map(|client| client.version)
+    }
+
+    /// What goes to the client on sizegate's own account at this boundary between packets.
+    fn own_words(&mut self, inject: &mut Vec<u8>) -> Option<Step> {
+        if let (Stage::Connected { resumed }, Some(client)) = (self.stage, &self.client)
+            && !self.answers.is_empty()
+        {
+            let written = self.answers.write(client, resumed, &mut self.refused, inject);
+            if written.is_err() {
+                let word = Word::Reason {
+                    code: PACKET_TOO_LARGE,
+                    text: None,
+                };
+                self.end(Ending::ours(Reason::Oversize), Due::Now, word);
+            }
+            if !inject.is_empty() {
+                return Some(Step::Inject);
+            }
+        }
+        let farewell = self.farewell.as_ref().filter(|_| self.farewell_is_due())?;
+        if !self.said {
+            self.said = true;
+            let greeting = match self.stage {
+                Stage::AwaitingConnect | Stage::Connecting => Greeting::Due,
+                Stage::Connected { .. } | Stage::Disconnected => Greeting::Over,
+            };
+            if self.stage != Stage::Disconnected {
+                farewell.write(self.client.as_ref(), greeting, inject);
+            }
+            if !inject.is_empty() {
+                return Some(Step::Inject);
+            }
+        }
+        Some(Step::End(farewell.ending))
+    }
+
+    fn farewell_is_due(&self) -> bool {
+        let accepted = matches!(self.stage, Stage::Connected { .. } | Stage::Disconnected);
+        self.farewell
+            .as_ref()
+            .is_some_and(|farewell| farewell.due == Due::Now || accepted)
+    }
+}
+
+impl Gate for Session {
+    fn step(
+        &mut self,
+        from: Side,
+        input: &[u8],
+        meter: &mut Meter,
+        inject: &mut Vec<u8>,
+    ) -> Step {
+        match from {
+            Side::Client => {
+                if let Some(answer) = self.owed.take() {
+                    self.answers.push(answer);
+                }
+                match &self.farewell {
+                    Some(farewell) => Step::End(farewell.ending),
+                    None => self.from_client(input, meter),
+                }
+            }
+            Side::Broker => self
+                .own_words(inject)
+                .unwrap_or_else(|| match self.from_broker(input, meter) {
+                    Some(step) => step,
+                    // The broker's octets ended the connection: no packet has begun to go out.
+                    None => self.own_words(inject).unwrap_or(Step::Wait),
+                }),
+        }
+    }
+
+    fn pending(&self, from: Side) -> bool {
+        match from {
+            Side::Client => self.farewell.is_some(),
+            Side::Broker => {
+                let answers = matches!(self.stage, Stage::Connected { .. })
+                    && !self.answers.is_empty();
+                answers || self.farewell_is_due()
+            }
+        }
+    }
+
+    fn hang_up(&mut self, why: HangUp) {
+        let v5 = self.version() == Some(Version::V5);
+        let reason = |code| Word::Reason { code, text: None };
+        match why {
+            HangUp::Drain => {
+                let word = match self.stage {
+                    Stage::Connected { .. } if v5 => reason(SERVER_SHUTTING_DOWN),
+                    _ => Word::Silence,
+                };
+                self.end(Ending::ours(Reason::Drain), Due::Now, word);
+            }
+            HangUp::BrokerUnreachable => {
+                // The CONNECT was decided on and went nowhere, so a CONNACK is still due.
+                let word = if v5 {
+                    reason(SERVER_UNAVAILABLE)
+                } else {
+                    Word::ReturnCode(RETURN_SERVER_UNAVAILABLE)
+                };
+                let ending = Ending::by(Side::Broker, Reason::UpstreamUnreachable);
+                self.end(ending, Due::Now, word);
+            }
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        match self.stage {
+            Stage::AwaitingConnect => Phase::Unidentified,
+            Stage::Connecting => Phase::Claimed,
+            Stage::Connected { .. } | Stage::Disconnected => Phase::Accepted,
+        }
+    }
+
+    fn identity(&self) -> Identity<'_> {
+        let client = self.client.as_ref();
+        Identity {
+            peer: Some(self.peer),
+            vhost: None,
+            user: client.and_then(|client| client.user_name.as_deref()),
+            client: client.map(|client| &*client.client_id),
+        }
+    }
+}
+
+/// What becomes of a packet that is not a PUBLISH, as far as its length goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Control {
+    /// It goes on.
+    Passes,
+    /// It ends the connection.
+    Ends,
+}
+
+/// CONNACK and DISCONNECT "Packet too large" (MQTT 5.0 §2.4).
+const PACKET_TOO_LARGE: u8 = 0x95;
+/// DISCONNECT "Server shutting down" (MQTT 5.0 §3.14.2.1).
+const SERVER_SHUTTING_DOWN: u8 = 0x8B;
+/// CONNACK "Server unavailable" (MQTT 5.0 §3.2.2.2).
+const SERVER_UNAVAILABLE: u8 = 0x88;
+/// CONNACK "Connection Refused, Server unavailable" (MQTT 3.1.1 §3.2.2.3).
+const RETURN_SERVER_UNAVAILABLE: u8 = 0x03;

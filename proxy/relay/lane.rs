@@ -1,0 +1,360 @@
+//! One direction of a connection: octets of one side on their way to the other.
+//!
+//! A lane reads from its source, asks the gate for a step, and carries the step out on its sink, to
+//! the last octet, before it asks for the next. It reads no further than the sink keeps up with, so
+//! it never holds more than one buffer.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::buffers::{Buffer, LARGE};
+use crate::gate::{Ending, Gate, Meter, Reason, Side, Step};
+
+/// One direction of a connection.
+#[derive(Debug)]
+pub(super) struct Lane {
+    /// The side that the octets come from.
+    from: Side,
+    /// What was received and not dealt with; none while nothing is pending.
+    buffer: Option<Buffer>,
+    /// The step that is being carried out.
+    run: Run,
+    /// Octets of the gate's own that go out before anything else.
+    inject: Vec<u8>,
+    /// How many of them have gone out; at most the length of `inject`.
+    injected: usize,
+    /// How far the lane has come.
+    state: State,
+    /// Whether the sink's sending side has been shut.
+    sink: Sink,
+    /// Octets to hold at most at once.
+    window: usize,
+    /// Octets written to the sink since the last [`Lane::take_carried`].
+    carried: u64,
+    /// Octets thrown away since the lane is over.
+    discarded: u64,
+    /// How the lane came to be over.
+    ending: Option<Ending>,
+    /// Whether the gate took a step at the last [`Lane::poll`].
+    moved: bool,
+}
+
+/// A step that is being carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Run {
+    /// None: the gate is to be asked.
+    Idle,
+    /// This many octets go on.
+    Forward(u64),
+    /// This many octets are thrown away.
+    Withhold(u64),
+}
+
+/// How far a lane has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It forwards what the gate lets through.
+    Open,
+    /// It forwards nothing more, and throws away what its source still sends.
+    Draining,
+    /// Its source sends nothing more.
+    Finished,
+}
+
+/// The sending side of a lane's sink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sink {
+    Open,
+    Shut,
+}
+
+/// Why a lane stopped for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// A socket is not ready; the task will be woken.
+    Blocked,
+    /// The gate has nothing to do before more octets come; the task will be woken.
+    Idle,
+    /// The gate waits for the other lane.
+    Waiting,
+    /// There are octets for a sink that is not there yet.
+    NeedsSink,
+    /// Nothing more will come of this lane.
+    Finished,
+}
+
+/// What happens to the sink's sending side when its lane is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WhenOver {
+    /// It is left open: the other lane has not come to its end.
+    Keep,
+    /// It is shut.
+    Shut,
+}
+
+impl Lane {
+    /// The lane of the octets that come from a side.
+    pub(super) fn new(from: Side) -> Self {
+        Self {
+            from,
+            buffer: None,
+            run: Run::Idle,
+            inject: Vec::new(),
+            injected: 0,
+            state: State::Open,
+            sink: Sink::Open,
+            window: LARGE,
+            carried: 0,
+            discarded: 0,
+            ending: None,
+            moved: false,
+        }
+    }
+
+    /// Bounds what is held at once.
+    pub(super) fn set_window(&mut self, window: usize) {
+        self.window = window;
+    }
+
+    /// The octets received and not dealt with.
+    pub(super) fn undecided(&self) -> &[u8] {
+        self.buffer.as_ref().map_or(&[], Buffer::octets)
+    }
+
+    /// How the lane came to be over; `None` while it is not.
+    pub(super) fn ending(&self) -> Option<Ending> {
+        self.ending
+    }
+
+    /// Whether the gate, or a fault, ended the lane, rather than its source.
+    pub(super) fn was_cut_short(&self) -> bool {
+        self.ending
+            .is_some_and(|ending| ending != Ending::by(self.from, Reason::Closed))
+    }
+
+    /// Whether the gate could be asked for a step now: none is being carried out.
+    pub(super) fn can_be_asked(&self) -> bool {
+        self.state == State::Open && self.run == Run::Idle && self.inject.is_empty()
+    }
+
+    /// Whether the gate took a step at the last [`Lane::poll`].
+    pub(super) fn has_moved(&self) -> bool {
+        self.moved
+    }
+
+    /// Octets thrown away since the lane is over.
+    pub(super) fn discarded(&self) -> u64 {
+        self.discarded
+    }
+
+    /// Octets written since this was asked last.
+    pub(super) fn take_carried(&mut self) -> u64 {
+        std::mem::take(&mut self.carried)
+    }
+
+    /// Reads once; 0 is the end of the stream.
+    pub(super) fn poll_fill<R: AsyncRead + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        source: &mut R,
+    ) -> Poll<io::Result<usize>> {
+        let window = self.window;
+        let buffer = self.buffer.get_or_insert_with(Buffer::pooled);
+        let read = buffer.poll_read(cx, source, window);
+        if read.is_pending() {
+            self.buffer = self.buffer.take().and_then(Buffer::settle);
+        }
+        read
+    }
+
+    /// Goes on as far as the sockets and the gate let it.
+    pub(super) fn poll<R, W>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut source: Option<&mut R>,
+        mut sink: Option<&mut W>,
+        gate: &mut dyn Gate,
+        meter: &mut Meter,
+        when_over: WhenOver,
+    ) -> Halt
+    where
+        R: AsyncRead + Unpin,
+        W: AsyncWrite + Unpin,
+    {
+        // Whether the gate may have something to say that it has not said yet.
+        self.moved = false;
+        let mut ask = !self.undecided().is_empty() || gate.pending(self.from);
+        loop {
+            if let Some(halt) = self.poll_carry_out(cx, sink.as_deref_mut()) {
+                return halt;
+            }
+            match (self.state, self.run) {
+                (State::Open, Run::Idle) if ask => {
+                    let input = self.buffer.as_ref().map_or(&[][..], Buffer::octets);
+                    match gate.step(self.from, input, meter, &mut self.inject) {
+                        Step::More(octets) => {
+                            debug_assert!(octets > input.len(), "no wait without need");
+                            ask = false;
+                            continue;
+                        }
+                        Step::Wait => return Halt::Waiting,
+                        Step::Forward(octets) => self.run = Run::Forward(octets),
+                        Step::Withhold(octets) => self.run = Run::Withhold(octets),
+                        Step::Inject => {}
+                        Step::End(ending) => self.end(ending),
+                    }
+                    self.moved = true;
+                    continue;
+                }
+                (State::Open, _) => {}
+                (State::Draining, _) => {
+                    self.discard();
+                    if self.poll_shut(cx, sink.as_deref_mut(), when_over).is_pending() {
+                        return Halt::Blocked;
+                    }
+                }
+                (State::Finished, _) => {
+                    let when_over = if self.was_cut_short() { when_over } else { WhenOver::Shut };
+                    return match self.poll_shut(cx, sink, when_over) {
+                        Poll::Ready(()) => Halt::Finished,
+                        Poll::Pending => Halt::Blocked,
+                    };
+                }
+            }
+            let Some(source) = source.as_deref_mut() else {
+                // There is no broker, so nothing will come of it.
+                if self.state == State::Draining {
+                    self.state = State::Finished;
+                    continue;
+                }
+                return Halt::Idle;
+            };
+            match self.poll_fill(cx, source) {
+                Poll::Ready(Ok(0)) => self.finish(Reason::Closed),
+                Poll::Ready(Ok(_)) => ask = true,
+                Poll::Ready(Err(_)) => self.finish(Reason::Reset),
+                Poll::Pending => return Halt::Idle,
+            }
+        }
+    }
+
+    /// Writes and throws away as far as the octets there go; `None` once they are used up or the
+    /// step is done, so that the gate or the source is next.
+    fn poll_carry_out<W>(&mut self, cx: &mut Context<'_>, mut sink: Option<&mut W>) -> Option<Halt>
+    where
+        W: AsyncWrite + Unpin,
+    {
+        loop {
+            let own = self.inject.get(self.injected..).unwrap_or_default();
+            let (octets, limit) = if own.is_empty() {
+                match (self.run, &mut self.buffer) {
+                    (Run::Forward(left), Some(buffer)) => (buffer.octets(), left),
+                    (Run::Withhold(left), Some(buffer)) => {
+                        let len = clamp(left, buffer.octets().len());
+                        buffer.consume(len);
+                        self.ran(len);
+                        return None;
+                    }
+                    _ => return None,
+                }
+            } else {
+                (own, u64::MAX)
+            };
+            let len = clamp(limit, octets.len());
+            let octets = octets.get(..len).unwrap_or_default();
+            if octets.is_empty() {
+                return None;
+            }
+            let Some(sink) = sink.as_deref_mut() else {
+                return Some(Halt::NeedsSink);
+            };
+            match Pin::new(sink).poll_write(cx, octets) {
+                Poll::Ready(Ok(written @ 1..)) => self.wrote(written),
+                Poll::Ready(_) => {
+                    self.sink = Sink::Shut;
+                    self.end(Ending::by(self.from.other(), Reason::Reset));
+                    return None;
+                }
+                Poll::Pending => return Some(Halt::Blocked),
+            }
+        }
+    }
+
+    /// Notes that octets have gone out.
+    fn wrote(&mut self, len: usize) {
+        self.carried += len as u64;
+        if self.inject.is_empty() {
+            if let Some(buffer) = &mut self.buffer {
+                buffer.consume(len);
+            }
+            self.ran(len);
+        } else {
+            self.injected += len;
+            if self.injected >= self.inject.len() {
+                self.inject = Vec::new();
+                self.injected = 0;
+            }
+        }
+    }
+
+    /// Notes that `len` octets of the step have been carried out.
+    fn ran(&mut self, len: usize) {
+        let len = len as u64;
+        self.run = match self.run {
+            Run::Forward(left) if left > len => Run::Forward(left - len),
+            Run::Withhold(left) if left > len => Run::Withhold(left - len),
+            _ => Run::Idle,
+        };
+    }
+
+    /// Throws away what is held, once the lane is over.
+    fn discard(&mut self) {
+        self.discarded += self.undecided().len() as u64;
+        self.buffer = None;
+    }
+
+    /// Shuts the sink's sending side if that is to be done and has not been.
+    fn poll_shut<W>(
+        &mut self,
+        cx: &mut Context<'_>,
+        sink: Option<&mut W>,
+        when_over: WhenOver,
+    ) -> Poll<()>
+    where
+        W: AsyncWrite + Unpin,
+    {
+        if self.sink == Sink::Open && when_over == WhenOver::Shut {
+            if let Some(sink) = sink
+                && Pin::new(sink).poll_shutdown(cx).is_pending()
+            {
+                return Poll::Pending;
+            }
+            self.sink = Sink::Shut;
+        }
+        Poll::Ready(())
+    }
+
+    /// Forwards nothing more.
+    pub(super) fn end(&mut self, ending: Ending) {
+        self.ending.get_or_insert(ending);
+        self.state = State::Draining;
+        self.run = Run::Idle;
+        self.inject = Vec::new();
+        self.injected = 0;
+        self.discard();
+    }
+
+    /// Takes the end of the source; octets that the gate could not decide on go with it.
+    fn finish(&mut self, reason: Reason) {
+        self.end(Ending::by(self.from, reason));
+        self.state = State::Finished;
+    }
+}
+
+/// The smaller of a step's octets and those that are there.
+fn clamp(left: u64, there: usize) -> usize {
+    usize::try_from(left).map_or(there, |left| left.min(there))
+}

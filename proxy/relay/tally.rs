@@ -1,0 +1,128 @@
+//! What one connection adds to the metrics and to the log.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::gate::{Direction, Ending, Gate, Meter, Refusal, Report, VerdictKind};
+use crate::policy::Identity;
+use crate::telemetry::{self, Active, Closed, Metrics, ProtocolMetrics, RefusalLog, Who};
+
+/// The account of one connection.
+#[derive(Debug)]
+pub(super) struct Tally {
+    metrics: Arc<Metrics>,
+    protocol: Arc<ProtocolMetrics>,
+    /// Holds the connection among the active ones of its protocol, once that is known.
+    _active: Option<Active>,
+    /// What it speaks, once that is known.
+    protocol_name: Option<&'static str>,
+    /// The number of the connection.
+    connection: u64,
+    /// Where the client is.
+    peer: SocketAddr,
+    /// When the client was accepted.
+    since: Instant,
+    /// Octets written to the broker and to the client.
+    carried: [u64; 2],
+    /// Which refusals get a line.
+    refusals: RefusalLog,
+}
+
+impl Tally {
+    /// The account of a connection whose protocol is not known yet.
+    pub(super) fn new(metrics: &Arc<Metrics>, connection: u64, peer: SocketAddr) -> Self {
+        Self {
+            metrics: Arc::clone(metrics),
+            protocol: metrics.protocol(UNKNOWN),
+            _active: None,
+            protocol_name: None,
+            connection,
+            peer,
+            since: Instant::now(),
+            carried: [0; 2],
+            refusals: RefusalLog::default(),
+        }
+    }
+
+    /// Books the connection on a protocol from here on.
+    pub(super) fn speaks(&mut self, protocol: &'static str) {
+        self.protocol = self.metrics.protocol(protocol);
+        self._active = Some(self.protocol.opened());
+        self.protocol_name = Some(protocol);
+    }
+
+    /// Books one turn: the octets carried to the broker and to the client, and what the gate wrote
+    /// down.
+    pub(super) fn take(&mut self, meter: &mut Meter, carried: [u64; 2], gate: &dyn Gate) {
+        self.protocol.absorb(meter);
+        for (direction, octets) in Direction::ALL.into_iter().zip(carried) {
+            self.metrics.forwarded(direction, octets);
+        }
+        for (sum, octets) in self.carried.iter_mut().zip(carried) {
+            *sum += octets;
+        }
+        for report in meter.reports.drain(..) {
+            self.report(&report, gate);
+        }
+    }
+
+    /// Says which connection, when a line of another kind is to be written.
+    pub(super) fn who<'a>(&self, identity: Identity<'a>) -> Who<'a> {
+        Who {
+            connection: self.connection,
+            peer: self.peer,
+            protocol: self.protocol_name,
+            identity,
+            group: None,
+        }
+    }
+
+    /// Books the end of the connection.
+    pub(super) fn close(self, ending: Ending, identity: Identity<'_>) {
+        self.protocol.closed(ending);
+        let [sent, received] = self.carried;
+        let closed = Closed {
+            sent,
+            received,
+            lasted: self.since.elapsed(),
+        };
+        let suppressed = self.refusals.suppressed();
+        telemetry::closed(&self.who(identity), ending, closed, suppressed);
+    }
+
+    #[cold]
+    fn report(&mut self, report: &Report, gate: &dyn Gate) {
+        let who = self.who(gate.identity());
+        match report {
+            Report::Refused(refusal) => {
+                self.refusals.refused(Instant::now(), &who, refusal);
+                if refusal.verdict == VerdictKind::Denied {
+                    self.deny(refusal);
+                }
+            }
+            Report::ControlOversize {
+                side,
+                verdict,
+                size,
+                limit,
+            } => telemetry::control_oversize(&who, *side, *verdict, *size, *limit),
+            Report::Malformed { side, what } => {
+                self.protocol.malformed(*side);
+                telemetry::malformed(&who, *side, what);
+            }
+        }
+    }
+
+    fn deny(&self, refusal: &Refusal) {
+        let (vhost, group) = (OTHER, OTHER);
+        self.protocol
+            .denied(refusal.direction, refusal.action, vhost, group);
+    }
+}
+
+/// The protocol label of a connection whose protocol is not known.
+const UNKNOWN: &str = "unknown";
+/// The label of what is not configured.
+const OTHER: &str = "other";
