@@ -1,0 +1,501 @@
+//! The architecture as a test: who may import whom, where files may stand, how long they may be.
+//!
+//! A room is a folder of `proxy/`. It names other rooms as `crate::room`, or by what a `use`
+//! brought in; both are followed. What is compiled for tests only is free.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test that meets what it did not expect has to fail"
+)]
+
+#[path = "support/source.rs"]
+mod source;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What one room may name.
+struct Room {
+    /// Where it is.
+    path: &'static str,
+    /// Places in this crate that it may import besides itself; nothing means all.
+    rooms: Option<&'static [&'static str]>,
+    /// Crates that it may import besides std; nothing means all.
+    crates: Option<&'static [&'static str]>,
+    /// What it never imports, even where the two above allow it.
+    never: &'static [&'static str],
+}
+
+/// The table. Each room knows as little as it can: that is what lets it be tested without a socket
+/// and changed without its neighbours.
+const ROOMS: [Room; 13] = [
+    // Decides by plain values; networks are values too.
+    Room {
+        path: "policy",
+        rooms: Some(&[]),
+        crates: Some(&["ipnet", "thiserror"]),
+        never: IO,
+    },
+    Room {
+        path: "gate",
+        rooms: Some(&["policy"]),
+        crates: Some(&["thiserror"]),
+        never: IO,
+    },
+    // The list: it may know what is in it.
+    Room {
+        path: "protocols",
+        rooms: Some(&["gate", "policy"]),
+        crates: Some(&["parsers", "thiserror"]),
+        never: IO,
+    },
+    Room {
+        path: "protocols/mqtt",
+        rooms: Some(&["gate", "policy", "protocols"]),
+        crates: Some(&["parsers", "thiserror"]),
+        never: IO,
+    },
+    Room {
+        path: "protocols/amqp10",
+        rooms: Some(&["gate", "policy", "protocols"]),
+        crates: Some(&["parsers", "thiserror"]),
+        never: IO,
+    },
+    Room {
+        path: "protocols/amqp091",
+        rooms: Some(&["gate", "policy", "protocols"]),
+        crates: Some(&["parsers", "thiserror"]),
+        never: IO,
+    },
+    // The policy's words stand in the gate's contract, and the lifecycle says when to hang up.
+    Room {
+        path: "relay",
+        rooms: Some(&[
+            "gate",
+            "policy",
+            "protocols",
+            "listen",
+            "upstream",
+            "telemetry",
+            "lifecycle",
+        ]),
+        crates: None,
+        never: &["parsers", "certs"],
+    },
+    Room {
+        path: "listen",
+        rooms: Some(&["config"]),
+        crates: None,
+        never: &[],
+    },
+    Room {
+        path: "upstream",
+        rooms: Some(&["config"]),
+        crates: None,
+        never: &[],
+    },
+    Room {
+        path: "admin",
+        rooms: Some(&["lifecycle", "telemetry"]),
+        crates: None,
+        never: &[],
+    },
+    // What is typed is turned into what it means in one place.
+    Room {
+        path: "cli",
+        rooms: Some(&[]),
+        crates: None,
+        never: &["parsers", "tokio", "std::net"],
+    },
+    // Below it nobody sees a flag, nor what runs.
+    Room {
+        path: "telemetry",
+        rooms: Some(&["gate", "policy", "protocols", "config"]),
+        crates: None,
+        never: &["parsers", "certs"],
+    },
+    Room {
+        path: "lifecycle",
+        rooms: Some(&["config"]),
+        crates: None,
+        never: &["parsers"],
+    },
+];
+
+/// Sockets, clocks and tasks. Addresses are values and allowed, see [`VALUES`].
+const IO: &[&str] = &[
+    "tokio",
+    "std::net",
+    "std::time::Instant::now",
+    "std::thread",
+    "std::fs",
+];
+
+/// Exceptions from what is never imported.
+const VALUES: [&str; 4] = [
+    "std::net::IpAddr",
+    "std::net::Ipv4Addr",
+    "std::net::Ipv6Addr",
+    "std::net::SocketAddr",
+];
+
+/// Who sees what the user typed.
+const SEES_FLAGS: [&str; 4] = ["cli", "config", "run.rs", "main.rs"];
+
+#[test]
+fn rooms_import_only_what_the_architecture_allows() {
+    let mut wrong = Vec::new();
+    let mut read = 0;
+    for file in rust_files(&root().join("proxy")) {
+        let text = fs::read_to_string(&file).unwrap();
+        let name = relative(&file, "proxy");
+        wrong.extend(forbidden(&name, &text));
+        read += 1;
+    }
+    assert!(read > 20, "only {read} files were found");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_forbidden_import_is_caught_wherever_it_stands() {
+    for (file, text) in [
+        ("policy/mod.rs", "use crate::gate::Gate;"),
+        ("policy/mod.rs", "use std::{fmt, net::{IpAddr, TcpStream}};"),
+        ("policy/limit.rs", "fn f() { parsers::mqtt::publish(); }"),
+        ("gate/mod.rs", "use tokio as runtime;"),
+        ("gate/step.rs", "use super::super::protocols::PROTOCOLS;"),
+        (
+            "protocols/mqtt/session.rs",
+            "use crate::protocols::amqp10::Link;",
+        ),
+        (
+            "protocols/mqtt/session.rs",
+            "use crate::protocols::{Opening, amqp10};",
+        ),
+        (
+            "protocols/mqtt/session.rs",
+            "use super::super::amqp091::Channel;",
+        ),
+        ("protocols/mqtt/session.rs", "use parsers::amqp10::Frame;"),
+        (
+            "protocols/mqtt/mod.rs",
+            "use std::time; fn f() { time::Instant::now(); }",
+        ),
+        (
+            "protocols/mqtt/mod.rs",
+            "use std::time::Instant as Now; fn f() { Now::now(); }",
+        ),
+        (
+            "protocols/mqtt/mod.rs",
+            "fn f() { std::thread::yield_now() }",
+        ),
+        (
+            "relay/pump.rs",
+            "use crate::{gate::Step, protocols::mqtt::session::Session};",
+        ),
+        ("relay/pump.rs", "fn f(c: &crate::config::Config) {}"),
+        ("relay/mod.rs", "pub use parsers::mqtt::Version;"),
+        ("listen/mod.rs", "use crate::protocols::PROTOCOLS;"),
+        ("upstream/mod.rs", "use crate::gate::Side;"),
+        ("upstream/mod.rs", "use parsers::mqtt::Version;"),
+        (
+            "admin/mod.rs",
+            "#[cfg(test)]\nmod tests {}\nuse crate::relay::Relay;",
+        ),
+        (
+            "relay/mod.rs",
+            "const QUOTE: char = '\"'; use crate::cli::Args; // \"",
+        ),
+        ("telemetry/mod.rs", "use crate::relay::Relay;"),
+    ] {
+        assert_eq!(forbidden(file, text).len(), 1, "{file}: {text}");
+    }
+}
+
+#[test]
+fn an_allowed_import_is_not_caught() {
+    for (file, text) in [
+        (
+            "policy/mod.rs",
+            "use std::net::{IpAddr, SocketAddr}; use self::limit::Limit;",
+        ),
+        ("policy/limit.rs", "use super::ByteSize; use ipnet::IpNet;"),
+        (
+            "gate/mod.rs",
+            "pub use crate::policy::Direction; pub use step::{Step, Side};",
+        ),
+        (
+            "gate/mod.rs",
+            "/// As [`crate::relay`] does.\n// use tokio::net;\nfn f() {}",
+        ),
+        (
+            "gate/mod.rs",
+            "const A: &str = \"use tokio::net;\"; const B: &str = r#\"use tokio\"#;",
+        ),
+        (
+            "gate/mod.rs",
+            "#[cfg(test)]\nmod tests { use crate::relay::Relay; fn f() { {} } }",
+        ),
+        (
+            "gate/mod.rs",
+            "#[cfg(test)]\nuse tokio::time;\nuse std::fmt;",
+        ),
+        (
+            "protocols/mod.rs",
+            "pub mod mqtt; use crate::protocols::mqtt::open;",
+        ),
+        (
+            "protocols/mqtt/mod.rs",
+            "use crate::protocols::{Opening, mqtt::session::Session};",
+        ),
+        (
+            "protocols/mqtt/mod.rs",
+            "use parsers::{Parsed, mqtt::Version}; use std::time::Duration;",
+        ),
+        (
+            "relay/mod.rs",
+            "use crate::protocols::{PROTOCOLS, Protocol}; use tokio::net::TcpStream;",
+        ),
+        (
+            "listen/mod.rs",
+            "use crate::config::Listener; use parsers::proxy_protocol::Header;",
+        ),
+        ("run.rs", "use crate::{cli, relay};"),
+    ] {
+        let found = forbidden(file, text);
+        assert!(found.is_empty(), "{file}: {text}: {found:?}");
+    }
+}
+
+#[test]
+fn everything_stands_where_the_map_says() {
+    let map: [(&str, &[&str]); 4] = [
+        (
+            "",
+            &[
+                "Cargo.toml",
+                "Cargo.lock",
+                "proxy",
+                "parsers",
+                "certs",
+                "tests",
+                "Dockerfile",
+                "README.md",
+                "LICENSE",
+                "CHANGELOG.md",
+                "target",
+            ],
+        ),
+        (
+            "proxy",
+            &[
+                "main.rs",
+                "lib.rs",
+                "run.rs",
+                "cli",
+                "config",
+                "listen",
+                "upstream",
+                "relay",
+                "gate",
+                "policy",
+                "protocols",
+                "admin",
+                "telemetry",
+                "lifecycle",
+                "deploy",
+            ],
+        ),
+        ("proxy/protocols", &["mod.rs", "amqp10", "amqp091", "mqtt"]),
+        (
+            "parsers",
+            &[
+                "Cargo.toml",
+                "lib.rs",
+                "amqp10",
+                "amqp091",
+                "mqtt",
+                "proxy_protocol",
+                "testdata",
+                "fuzz",
+            ],
+        ),
+    ];
+    for (folder, allowed) in map {
+        let allowed: BTreeSet<_> = allowed.iter().copied().collect();
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let known = name.starts_with('.') || allowed.contains(name.as_str());
+            assert!(known, "{folder}/{name} is not on the map");
+        }
+    }
+}
+
+#[test]
+fn no_file_is_long_without_a_reason() {
+    for file in own_files() {
+        let text = fs::read_to_string(&file).unwrap();
+        let lines = text.lines().count();
+        let reason = text
+            .lines()
+            .take(20)
+            .any(|line| line.starts_with(LONG_BECAUSE));
+        let name = file.display();
+        assert!(
+            lines <= 400 || reason,
+            "{name} has {lines} lines and no `{LONG_BECAUSE}`"
+        );
+    }
+    let main = fs::read_to_string(root().join("proxy/main.rs")).unwrap();
+    assert!(
+        main.lines().count() < 60,
+        "main does more than parse, run and exit"
+    );
+}
+
+#[test]
+fn no_folder_is_a_place_for_anything() {
+    for file in own_files() {
+        for folder in ["common", "util", "utils", "helpers", "helper", "misc"] {
+            let found = file.iter().any(|part| part == folder)
+                || file.file_stem().is_some_and(|stem| stem == folder);
+            assert!(!found, "{} has a name that says nothing", file.display());
+        }
+    }
+}
+
+#[test]
+fn nothing_is_unsafe() {
+    for file in own_files() {
+        let code = source::code(&fs::read_to_string(&file).unwrap());
+        assert!(
+            !source::has_word(&code, "unsafe"),
+            "{} is unsafe",
+            file.display()
+        );
+    }
+}
+
+/// What a file of `proxy/` imports against the table, in words.
+fn forbidden(file: &str, text: &str) -> Vec<String> {
+    if file.ends_with("tests.rs") || file.contains("/tests/") {
+        return Vec::new();
+    }
+    let code = source::code(text);
+    let module = module(file);
+    let room = ROOMS
+        .iter()
+        .filter(|room| Path::new(file).starts_with(room.path))
+        .max_by_key(|room| room.path.len());
+    let mut reasons = Vec::new();
+    for path in source::paths(&code, &module) {
+        let sees_flags = SEES_FLAGS
+            .iter()
+            .any(|place| Path::new(file).starts_with(place));
+        if (within(&path, "crate::cli") && !sees_flags)
+            || room.is_some_and(|room| !allows(room, &path))
+        {
+            reasons.push(format!("proxy/{file} imports {path}"));
+        }
+    }
+    reasons
+}
+
+fn allows(room: &Room, path: &str) -> bool {
+    let here = format!("crate::{}", room.path.replace('/', "::"));
+    if within(path, &here) {
+        return true;
+    }
+    let never = room.never.iter().any(|never| within(path, never));
+    if never && !VALUES.iter().any(|value| within(path, value)) {
+        return false;
+    }
+    // What is behind the list of protocols is for the list alone, and of a crate of parsers each
+    // protocol takes its own.
+    let protocols = ["mqtt", "amqp10", "amqp091"];
+    let (protocol, in_parsers) = protocols.iter().fold((None, None), |found, name| {
+        let behind = within(path, &format!("crate::protocols::{name}"));
+        let parser = within(path, &format!("parsers::{name}"));
+        (
+            found.0.or(behind.then_some(name)),
+            found.1.or(parser.then_some(name)),
+        )
+    });
+    if protocol.is_some() {
+        return false;
+    }
+    if let Some(name) = in_parsers {
+        return room.path == format!("protocols/{name}");
+    }
+    if let Some(place) = path.strip_prefix("crate::") {
+        return room
+            .rooms
+            .is_none_or(|rooms| rooms.iter().any(|room| within(place, room)));
+    }
+    let first = path.split("::").next().unwrap_or_default();
+    let foreign = dependencies().contains(first);
+    !foreign || room.crates.is_none_or(|crates| crates.contains(&first))
+}
+
+/// Whether a path is this one or below it.
+fn within(path: &str, above: &str) -> bool {
+    path.strip_prefix(above)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+/// The module that a file of `proxy/` is.
+fn module(file: &str) -> String {
+    let file = file.trim_end_matches(".rs").trim_end_matches("/mod");
+    let place = file.replace('/', "::");
+    match place.as_str() {
+        "lib" | "main" => "crate".to_owned(),
+        _ => format!("crate::{place}"),
+    }
+}
+
+/// The names under which the manifest brings in other crates.
+fn dependencies() -> BTreeSet<String> {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let section = manifest.split("\n[dependencies]\n").nth(1).unwrap();
+    let section = section.split("\n[").next().unwrap();
+    section
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(" = "))
+        .map(|(name, _)| name.replace('-', "_"))
+        .collect()
+}
+
+/// Every Rust file of the project.
+fn own_files() -> Vec<PathBuf> {
+    let folders = ["proxy", "parsers", "certs", "tests"].map(|folder| root().join(folder));
+    let existing = folders.iter().filter(|folder| folder.exists());
+    existing.flat_map(|folder| rust_files(folder)).collect()
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+fn relative(file: &Path, folder: &str) -> String {
+    let file = file.strip_prefix(root().join(folder)).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// How a file that is longer than 400 lines begins the sentence that says why.
+const LONG_BECAUSE: &str = "//! Longer than 400 lines because";
