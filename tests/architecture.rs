@@ -1,4 +1,4 @@
-//! The architecture as a test: who may import whom, where files may stand, how long they may be.
+//! The architecture as a test: who may import whom.
 //!
 //! A room is a folder of `proxy/`. It names other rooms as `crate::room`, or by what a `use`
 //! brought in; both are followed. What is compiled for tests only is free.
@@ -14,7 +14,9 @@ mod source;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use source::{root, rust_files};
 
 /// What one room may name.
 struct Room {
@@ -269,115 +271,6 @@ fn an_allowed_import_is_not_caught() {
     }
 }
 
-#[test]
-fn everything_stands_where_the_map_says() {
-    let map: [(&str, &[&str]); 4] = [
-        (
-            "",
-            &[
-                "Cargo.toml",
-                "Cargo.lock",
-                "proxy",
-                "parsers",
-                "certs",
-                "tests",
-                "Dockerfile",
-                "README.md",
-                "LICENSE",
-                "CHANGELOG.md",
-                "target",
-            ],
-        ),
-        (
-            "proxy",
-            &[
-                "main.rs",
-                "lib.rs",
-                "run.rs",
-                "cli",
-                "config",
-                "listen",
-                "upstream",
-                "relay",
-                "gate",
-                "policy",
-                "protocols",
-                "admin",
-                "telemetry",
-                "lifecycle",
-                "deploy",
-            ],
-        ),
-        ("proxy/protocols", &["mod.rs", "amqp10", "amqp091", "mqtt"]),
-        (
-            "parsers",
-            &[
-                "Cargo.toml",
-                "lib.rs",
-                "amqp10",
-                "amqp091",
-                "mqtt",
-                "proxy_protocol",
-                "testdata",
-                "fuzz",
-            ],
-        ),
-    ];
-    for (folder, allowed) in map {
-        let allowed: BTreeSet<_> = allowed.iter().copied().collect();
-        for entry in fs::read_dir(root().join(folder)).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            let known = name.starts_with('.') || allowed.contains(name.as_str());
-            assert!(known, "{folder}/{name} is not on the map");
-        }
-    }
-}
-
-#[test]
-fn no_file_is_long_without_a_reason() {
-    for file in own_files() {
-        let text = fs::read_to_string(&file).unwrap();
-        let lines = text.lines().count();
-        let reason = text
-            .lines()
-            .take(20)
-            .any(|line| line.starts_with(LONG_BECAUSE));
-        let name = file.display();
-        assert!(
-            lines <= 400 || reason,
-            "{name} has {lines} lines and no `{LONG_BECAUSE}`"
-        );
-    }
-    let main = fs::read_to_string(root().join("proxy/main.rs")).unwrap();
-    assert!(
-        main.lines().count() < 60,
-        "main does more than parse, run and exit"
-    );
-}
-
-#[test]
-fn no_folder_is_a_place_for_anything() {
-    for file in own_files() {
-        for folder in ["common", "util", "utils", "helpers", "helper", "misc"] {
-            let found = file.iter().any(|part| part == folder)
-                || file.file_stem().is_some_and(|stem| stem == folder);
-            assert!(!found, "{} has a name that says nothing", file.display());
-        }
-    }
-}
-
-#[test]
-fn nothing_is_unsafe() {
-    for file in own_files() {
-        let code = source::code(&fs::read_to_string(&file).unwrap());
-        assert!(
-            !source::has_word(&code, "unsafe"),
-            "{} is unsafe",
-            file.display()
-        );
-    }
-}
-
 /// What a file of `proxy/` imports against the table, in words.
 fn forbidden(file: &str, text: &str) -> Vec<String> {
     if file.ends_with("tests.rs") || file.contains("/tests/") {
@@ -468,34 +361,7 @@ fn dependencies() -> BTreeSet<String> {
         .collect()
 }
 
-/// Every Rust file of the project.
-fn own_files() -> Vec<PathBuf> {
-    let folders = ["proxy", "parsers", "certs", "tests"].map(|folder| root().join(folder));
-    let existing = folders.iter().filter(|folder| folder.exists());
-    existing.flat_map(|folder| rust_files(folder)).collect()
-}
-
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("target") {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files
-}
-
 fn relative(file: &Path, folder: &str) -> String {
     let file = file.strip_prefix(root().join(folder)).unwrap();
     file.to_str().unwrap().to_owned()
 }
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// How a file that is longer than 400 lines begins the sentence that says why.
-const LONG_BECAUSE: &str = "//! Longer than 400 lines because";

@@ -3,7 +3,16 @@
 //! No parser: comments, literals and test code are blanked out, `use` trees are unfolded, and what
 //! is left is searched for paths. Names that a `use` brought in are followed to where they are from.
 
+#![allow(
+    dead_code,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "each test uses its part"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// The source without comments, the insides of literals, and what is compiled for tests only.
 pub(crate) fn code(source: &str) -> String {
@@ -235,4 +244,23 @@ fn character_len(text: &str) -> Option<usize> {
     }
     let len = body.chars().next()?.len_utf8();
     body[len..].starts_with('\'').then_some(len + 2)
+}
+
+/// Every Rust file in a folder.
+pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// The folder of the project.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
