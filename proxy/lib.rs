@@ -5,6 +5,15 @@
 //! at the bottom of the relay; each room says at its head what it knows and what it leaves to
 //! others.
 
+pub mod admin;
+pub mod cli;
+pub mod config;
 pub mod gate;
+pub mod lifecycle;
+pub mod listen;
 pub mod policy;
 pub mod protocols;
+pub mod relay;
+pub mod run;
+pub mod telemetry;
+pub mod upstream;

@@ -22,6 +22,10 @@ pub struct Meter {
 impl Meter {
     /// Counts a message whose verdict has fallen.
     #[inline]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "each enum has as many variants as its array"
+    )]
     pub fn message(&mut self, direction: Direction, verdict: VerdictKind, size: u64) {
         self.messages[direction as usize][verdict as usize] += 1;
         self.sizes[direction as usize].observe(size);
@@ -64,6 +68,7 @@ pub struct Histogram {
 
 impl Histogram {
     /// The upper bounds of the buckets in octets, inclusive: powers of four from 64.
+    #[expect(clippy::indexing_slicing, reason = "evaluated when this is compiled")]
     pub const BOUNDS: [u64; 12] = {
         let mut bounds = [64; 12];
         let mut at = 1;
@@ -76,6 +81,10 @@ impl Histogram {
 
     /// Notes one message of this many octets.
     #[inline]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "one more count than bounds, and `min` keeps it"
+    )]
     pub fn observe(&mut self, size: u64) {
         // 64 is 4^3: sizes up to it share the first bucket, and each factor of four is one more.
         let bits = u64::BITS - (size.saturating_sub(1) >> 6).leading_zeros();

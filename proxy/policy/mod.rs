@@ -145,7 +145,11 @@ impl Limits {
     /// Judges a message of `size` octets to or from `address`.
     #[inline]
     pub fn judge(&self, direction: Direction, _address: &[u8], size: u64) -> Verdict<'_> {
-        let limit = &self.policy.default[direction as usize];
+        let [send, receive] = &self.policy.default;
+        let limit = match direction {
+            Direction::ToBroker => send,
+            Direction::ToClient => receive,
+        };
         if limit.allows(size) {
             Verdict::Allowed
         } else if self.policy.mode == Mode::DryRun {

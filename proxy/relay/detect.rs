@@ -52,7 +52,10 @@ mod tests {
     fn a_connect_is_mqtt_and_its_beginning_may_become_one() {
         let connect = b"\x10\x0c\0\x04MQTT\x04\0\0\0\0\0";
         for len in 0..9 {
-            assert!(matches!(detect(&connect[..len], None), Detection::NeedMore), "{len}");
+            assert!(
+                matches!(detect(&connect[..len], None), Detection::NeedMore),
+                "{len}"
+            );
         }
         let Detection::Known(protocol) = detect(&connect[..9], None) else {
             panic!("nine octets are enough");
@@ -64,7 +67,10 @@ mod tests {
     fn a_protocol_that_is_not_allowed_is_unknown() {
         let connect = b"\x10\x0c\0\x04MQTT\x04\0\0\0\0\0";
         assert!(matches!(detect(connect, Some("mqtt")), Detection::Known(_)));
-        assert!(matches!(detect(connect, Some("amqp10")), Detection::Unknown));
+        assert!(matches!(
+            detect(connect, Some("amqp10")),
+            Detection::Unknown
+        ));
     }
 
     #[test]

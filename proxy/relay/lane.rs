@@ -212,12 +212,19 @@ impl Lane {
                 (State::Open, _) => {}
                 (State::Draining, _) => {
                     self.discard();
-                    if self.poll_shut(cx, sink.as_deref_mut(), when_over).is_pending() {
+                    if self
+                        .poll_shut(cx, sink.as_deref_mut(), when_over)
+                        .is_pending()
+                    {
                         return Halt::Blocked;
                     }
                 }
                 (State::Finished, _) => {
-                    let when_over = if self.was_cut_short() { when_over } else { WhenOver::Shut };
+                    let when_over = if self.was_cut_short() {
+                        when_over
+                    } else {
+                        WhenOver::Shut
+                    };
                     return match self.poll_shut(cx, sink, when_over) {
                         Poll::Ready(()) => Halt::Finished,
                         Poll::Pending => Halt::Blocked,

@@ -15,6 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
+use super::Dialled;
 use super::lane::{Halt, Lane, WhenOver};
 use super::tally::Tally;
 use crate::gate::{Ending, Gate, HangUp, Meter, Phase, Reason, Side};
@@ -109,10 +110,10 @@ where
     }
 
     /// Takes the broker's connection, and how much to hold at once towards each side.
-    pub(super) fn attach(&mut self, broker: B, to_broker: usize, to_client: usize) {
-        self.broker = Some(broker);
-        self.to_broker.set_window(to_broker);
-        self.to_client.set_window(to_client);
+    pub(super) fn attach(&mut self, dialled: Dialled<B>) {
+        self.broker = Some(dialled.broker);
+        self.to_broker.set_window(dialled.to_broker);
+        self.to_client.set_window(dialled.to_client);
     }
 
     /// Has the client told that there is no broker.
@@ -141,10 +142,7 @@ where
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
         let mut meter = Meter::default();
         let event = self.poll_lanes(cx, &mut meter);
-        let carried = [
-            self.to_broker.take_carried(),
-            self.to_client.take_carried(),
-        ];
+        let carried = [self.to_broker.take_carried(), self.to_client.take_carried()];
         self.tally.take(&mut meter, carried, &*self.gate);
         event
     }

@@ -68,8 +68,13 @@ impl Tally {
         }
     }
 
-    /// Says which connection, when a line of another kind is to be written.
-    pub(super) fn who<'a>(&self, identity: Identity<'a>) -> Who<'a> {
+    /// The number of the connection.
+    pub(super) fn connection(&self) -> u64 {
+        self.connection
+    }
+
+    /// Whom a log line speaks of.
+    fn who<'a>(&self, identity: Identity<'a>) -> Who<'a> {
         Who {
             connection: self.connection,
             peer: self.peer,

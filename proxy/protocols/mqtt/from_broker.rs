@@ -9,7 +9,7 @@ use crate::gate::{Direction, Meter, Side, Step, VerdictKind};
 
 impl Session {
     /// The next step in the broker's stream, or `None` if its octets ended the connection.
-    pub(super) fn from_broker(&mut self, input: &[u8], meter: &mut Meter) -> Option<Step> {
+    pub(super) fn broker_step(&mut self, input: &[u8], meter: &mut Meter) -> Option<Step> {
         let Some(version) = self.version() else {
             return Some(Step::More(1.max(input.len() + 1)));
         };
@@ -69,7 +69,9 @@ impl Session {
                 meter.message(Direction::ToClient, VerdictKind::Allowed, size);
                 return Ok(Parsed::Value(len));
             }
-            P::Connect | P::Subscribe | P::Unsubscribe | P::Pingreq => return Err(Some(UNEXPECTED)),
+            P::Connect | P::Subscribe | P::Unsubscribe | P::Pingreq => {
+                return Err(Some(UNEXPECTED));
+            }
             P::Disconnect if version != Version::V5 => return Err(Some(UNEXPECTED)),
             P::Connack if self.stage != Stage::Connecting => return Err(Some(UNEXPECTED)),
             _ => {}

@@ -15,7 +15,7 @@ use crate::policy::{Action, Identity, OnOversize, Verdict};
 
 impl Session {
     /// The next step in the client's stream.
-    pub(super) fn from_client(&mut self, input: &[u8], meter: &mut Meter) -> Step {
+    pub(super) fn client_step(&mut self, input: &[u8], meter: &mut Meter) -> Step {
         if self.answers.is_full() {
             return Step::Wait;
         }
@@ -113,7 +113,10 @@ impl Session {
         };
         let size = message_size(self.settings.mqtt.message_size, header, publish);
         let on_oversize = self.settings.policy.on_oversize();
-        match client.limits.judge(Direction::ToBroker, publish.topic, size) {
+        match client
+            .limits
+            .judge(Direction::ToBroker, publish.topic, size)
+        {
             Verdict::Allowed => {
                 run.admit(header)?;
                 meter.message(Direction::ToBroker, VerdictKind::Allowed, size);
@@ -121,12 +124,26 @@ impl Session {
             Verdict::WouldDeny(limit) => {
                 run.admit(header)?;
                 let action = action(on_oversize, publish.qos, client.is_v5());
-                note(meter, VerdictKind::WouldDeny, publish.topic, size, limit, action);
+                note(
+                    meter,
+                    VerdictKind::WouldDeny,
+                    publish.topic,
+                    size,
+                    limit,
+                    action,
+                );
             }
             Verdict::Denied(limit) => {
                 run.must_be_empty()?;
                 let action = action(on_oversize, publish.qos, client.is_v5());
-                note(meter, VerdictKind::Denied, publish.topic, size, limit, action);
+                note(
+                    meter,
+                    VerdictKind::Denied,
+                    publish.topic,
+                    size,
+                    limit,
+                    action,
+                );
                 let limit = limit.clone();
                 let oversize = Oversize { size, limit };
                 return Err(self.refuse(on_oversize, header, publish, oversize));
@@ -150,7 +167,11 @@ impl Session {
     ) -> Halt {
         if on_oversize != OnOversize::Reject {
             let word = self.packet_too_large(oversize.text());
-            self.end(Ending::by(Side::Client, Reason::Oversize), Due::Accepted, word);
+            self.end(
+                Ending::by(Side::Client, Reason::Oversize),
+                Due::Accepted,
+                word,
+            );
             return Halt::Over;
         }
         self.owed = match publish.qos {
@@ -282,11 +303,25 @@ impl Session {
             let refused = match client.limits.judge(Direction::ToBroker, topic, size) {
                 Verdict::Allowed => None,
                 Verdict::WouldDeny(limit) => {
-                    note(meter, VerdictKind::WouldDeny, topic, size, limit, Action::Close);
+                    note(
+                        meter,
+                        VerdictKind::WouldDeny,
+                        topic,
+                        size,
+                        limit,
+                        Action::Close,
+                    );
                     None
                 }
                 Verdict::Denied(limit) => {
-                    note(meter, VerdictKind::Denied, topic, size, limit, Action::Close);
+                    note(
+                        meter,
+                        VerdictKind::Denied,
+                        topic,
+                        size,
+                        limit,
+                        Action::Close,
+                    );
                     let limit = limit.clone();
                     Some(Oversize { size, limit })
                 }
@@ -332,7 +367,11 @@ impl Run {
 
     /// Lets the packets before this one go out first.
     fn must_be_empty(&self) -> Result<(), Halt> {
-        if self.len == 0 { Ok(()) } else { Err(Halt::Wait) }
+        if self.len == 0 {
+            Ok(())
+        } else {
+            Err(Halt::Wait)
+        }
     }
 }
 

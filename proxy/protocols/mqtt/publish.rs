@@ -8,7 +8,11 @@ use crate::policy::{Action, Limit, OnOversize};
 
 /// The size of a PUBLISH in octets, as configured.
 #[inline]
-pub(super) fn message_size(counts: MessageSize, header: &FixedHeader, publish: &Publish<'_>) -> u64 {
+pub(super) fn message_size(
+    counts: MessageSize,
+    header: &FixedHeader,
+    publish: &Publish<'_>,
+) -> u64 {
     let size = match counts {
         MessageSize::Packet => header.packet_len(),
         MessageSize::RemainingLength => header.remaining_length,

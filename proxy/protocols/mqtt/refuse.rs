@@ -68,15 +68,23 @@ impl Answers {
     ) -> Result<(), DoesNotFit> {
         while let Some(answer) = self.0.pop_front() {
             let (packet_type, packet_id, reason_code, text) = match answer {
-                Answer::Puback { id, oversize } => {
-                    (PacketType::Puback, id, QUOTA_EXCEEDED, Some(oversize.text()))
-                }
+                Answer::Puback { id, oversize } => (
+                    PacketType::Puback,
+                    id,
+                    QUOTA_EXCEEDED,
+                    Some(oversize.text()),
+                ),
                 Answer::Pubrec { id, dup: true, .. } if resumed => {
                     (PacketType::Pubrec, id, SUCCESS, None)
                 }
                 Answer::Pubrec { id, oversize, .. } => {
                     refused.insert(id);
-                    (PacketType::Pubrec, id, QUOTA_EXCEEDED, Some(oversize.text()))
+                    (
+                        PacketType::Pubrec,
+                        id,
+                        QUOTA_EXCEEDED,
+                        Some(oversize.text()),
+                    )
                 }
                 Answer::Pubcomp { id } => {
                     (PacketType::Pubcomp, id, PACKET_IDENTIFIER_NOT_FOUND, None)

@@ -129,8 +129,12 @@ impl Session {
             );
             self.end(
                 Ending::by(side, Reason::Oversize),
-                // The broker's answer to a CONNECT that it will never see need not be awaited.
-                if self.stage == Stage::AwaitingConnect { Due::Now } else { Due::Accepted },
+                // A broker that will never see the CONNECT, or is at fault itself, is not awaited.
+                if self.stage == Stage::AwaitingConnect || side == Side::Broker {
+                    Due::Now
+                } else {
+                    Due::Accepted
+                },
                 self.packet_too_large(text),
             );
         }
@@ -150,8 +154,7 @@ impl Session {
 
     /// Decides that the connection ends; the first decision stands.
     pub(super) fn end(&mut self, ending: Ending, due: Due, word: Word) {
-        self.farewell
-            .get_or_insert(Farewell { ending, due, word });
+        self.farewell.get_or_insert(Farewell { ending, due, word });
     }
 
     /// The version that the client speaks, once it has said.
@@ -164,7 +167,9 @@ impl Session {
         if let (Stage::Connected { resumed }, Some(client)) = (self.stage, &self.client)
             && !self.answers.is_empty()
         {
-            let written = self.answers.write(client, resumed, &mut self.refused, inject);
+            let written = self
+                .answers
+                .write(client, resumed, &mut self.refused, inject);
             if written.is_err() {
                 let word = Word::Reason {
                     code: PACKET_TOO_LARGE,
@@ -202,13 +207,7 @@ impl Session {
 }
 
 impl Gate for Session {
-    fn step(
-        &mut self,
-        from: Side,
-        input: &[u8],
-        meter: &mut Meter,
-        inject: &mut Vec<u8>,
-    ) -> Step {
+    fn step(&mut self, from: Side, input: &[u8], meter: &mut Meter, inject: &mut Vec<u8>) -> Step {
         match from {
             Side::Client => {
                 if let Some(answer) = self.owed.take() {
@@ -216,16 +215,17 @@ impl Gate for Session {
                 }
                 match &self.farewell {
                     Some(farewell) => Step::End(farewell.ending),
-                    None => self.from_client(input, meter),
+                    None => self.client_step(input, meter),
                 }
             }
-            Side::Broker => self
-                .own_words(inject)
-                .unwrap_or_else(|| match self.from_broker(input, meter) {
-                    Some(step) => step,
-                    // The broker's octets ended the connection: no packet has begun to go out.
-                    None => self.own_words(inject).unwrap_or(Step::Wait),
-                }),
+            Side::Broker => {
+                self.own_words(inject)
+                    .unwrap_or_else(|| match self.broker_step(input, meter) {
+                        Some(step) => step,
+                        // The broker's octets ended the connection: no packet has begun to go out.
+                        None => self.own_words(inject).unwrap_or(Step::Wait),
+                    })
+            }
         }
     }
 
@@ -233,8 +233,8 @@ impl Gate for Session {
         match from {
             Side::Client => self.farewell.is_some(),
             Side::Broker => {
-                let answers = matches!(self.stage, Stage::Connected { .. })
-                    && !self.answers.is_empty();
+                let answers =
+                    matches!(self.stage, Stage::Connected { .. }) && !self.answers.is_empty();
                 answers || self.farewell_is_due()
             }
         }

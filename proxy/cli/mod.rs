@@ -1,0 +1,268 @@
+//! What the user typed.
+//!
+//! [`Args`] defines each flag once: its type, its default, and in its help line its topic, its
+//! meaning and its default in words. Help, README and `--check` are held against that definition.
+//! This room turns words into typed values and refuses what is none; whether the values make sense
+//! together is for [`crate::config`] to say.
+//!
+//! A new flag is a field of [`Args`], a line in [`crate::config`] that gives it a meaning and one
+//! in its report; the tests name whatever is forgotten.
+
+mod argv;
+mod flags;
+mod stop;
+mod values;
+
+use std::ffi::OsString;
+use std::iter;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use argh::{ArgsInfo, FromArgs};
+
+pub use flags::{Flag, flags};
+pub use stop::{FAILED, Stop, Stream};
+pub use values::{Admin, Choices};
+pub(crate) use values::{LOG_FORMAT, LOG_LEVEL, MQTT_SIZE, ON_OVERSIZE, ON_UNKNOWN, PROTOCOL};
+
+use crate::config::{OnUnknown, ProtocolChoice, Upstream};
+use crate::policy::{ByteSize, OnOversize};
+use crate::protocols::mqtt::MessageSize;
+use crate::telemetry::Format;
+
+/// sizegate: a transparent proxy that keeps oversized messages away from an MQTT broker.
+#[derive(Clone, Debug, PartialEq, Eq, FromArgs, ArgsInfo)]
+#[argh(help_triggers("--help"))]
+pub struct Args {
+    /// connections: where clients connect; port 0 picks a free one. Repeatable, required
+    #[argh(option, arg_name = "ADDR:PORT", from_str_fn(values::listen))]
+    pub listen: Vec<SocketAddr>,
+
+    /// connections: the broker: one for all listeners, or one for each in order. Repeatable,
+    /// required
+    #[argh(option, arg_name = "HOST:PORT", from_str_fn(values::upstream))]
+    pub upstream: Vec<Upstream>,
+
+    /// connections: what may be spoken; auto tells it by the first octets [default: auto]
+    #[argh(
+        option,
+        arg_name = "auto|mqtt",
+        default = "ProtocolChoice::Auto",
+        from_str_fn(values::protocol)
+    )]
+    pub protocol: ProtocolChoice,
+
+    /// connections: what is done with a client whose first octets belong to no protocol that is
+    /// spoken here [default: close]
+    #[argh(
+        option,
+        arg_name = "close|forward",
+        default = "OnUnknown::Close",
+        from_str_fn(values::on_unknown)
+    )]
+    pub on_unknown: OnUnknown,
+
+    /// connections: how many clients may be connected at a time; those above it never reach the
+    /// broker. 0 is any number [default: 0]
+    #[argh(option, arg_name = "N", default = "0", from_str_fn(values::count))]
+    pub max_connections: usize,
+
+    /// limits: the largest message that a client may send, inclusive; 0 is no limit [default: 0]
+    #[argh(
+        option,
+        arg_name = "SIZE",
+        default = "MAX_MESSAGE_SIZE",
+        from_str_fn(size)
+    )]
+    pub max_message_size: ByteSize,
+
+    /// limits: the largest packet that is not a message (CONNECT, SUBSCRIBE and the like)
+    /// [default: 128Ki]
+    #[argh(
+        option,
+        arg_name = "SIZE",
+        default = "MAX_CONTROL_SIZE",
+        from_str_fn(size)
+    )]
+    pub max_control_size: ByteSize,
+
+    /// limits: which octets of an MQTT PUBLISH are its size [default: packet]
+    #[argh(
+        option,
+        arg_name = "packet|remaining-length|payload",
+        default = "MessageSize::Packet",
+        from_str_fn(values::mqtt_size)
+    )]
+    pub mqtt_size: MessageSize,
+
+    /// refusals: what is done to a message over its limit: refuse it alone, end the smallest unit
+    /// around it, or end the connection [default: reject]
+    #[argh(
+        option,
+        arg_name = "reject|detach|close",
+        default = "OnOversize::Reject",
+        from_str_fn(values::on_oversize)
+    )]
+    pub on_oversize: OnOversize,
+
+    /// refusals: forward everything; count and log what would have been refused
+    #[argh(switch)]
+    pub dry_run: bool,
+
+    /// timeouts: from accepting a client to its CONNECT, the wait for the broker not counted
+    /// [default: 10s]
+    #[argh(
+        option,
+        arg_name = "DURATION",
+        default = "HANDSHAKE_TIMEOUT",
+        from_str_fn(values::duration)
+    )]
+    pub handshake_timeout: Duration,
+
+    /// timeouts: for reaching the broker [default: 5s]
+    #[argh(
+        option,
+        arg_name = "DURATION",
+        default = "CONNECT_TIMEOUT",
+        from_str_fn(values::duration)
+    )]
+    pub connect_timeout: Duration,
+
+    /// timeouts: how long a connection that sizegate ends may take to take note; 0s is not at all
+    /// [default: 5s]
+    #[argh(
+        option,
+        arg_name = "DURATION",
+        default = "LINGER",
+        from_str_fn(values::duration)
+    )]
+    pub linger: Duration,
+
+    /// timeouts: how long clients may stay after SIGTERM before they are told to go; 0s is not at
+    /// all [default: 25s]
+    #[argh(
+        option,
+        arg_name = "DURATION",
+        default = "DRAIN_TIMEOUT",
+        from_str_fn(values::duration)
+    )]
+    pub drain_timeout: Duration,
+
+    /// operation: where /livez, /readyz and /metrics are served [default: 127.0.0.1:9090]
+    #[argh(
+        option,
+        arg_name = "ADDR:PORT|off",
+        default = "Admin::DEFAULT",
+        from_str_fn(values::admin)
+    )]
+    pub admin: Admin,
+
+    /// operation: what is logged on standard error [default: info]
+    #[argh(
+        option,
+        arg_name = "error|warn|info|debug|trace",
+        default = "tracing::Level::INFO",
+        from_str_fn(values::log_level)
+    )]
+    pub log_level: tracing::Level,
+
+    /// operation: lines for people or for machines [default: text]
+    #[argh(
+        option,
+        arg_name = "text|json",
+        default = "Format::Text",
+        from_str_fn(values::log_format)
+    )]
+    pub log_format: Format,
+
+    /// operation: how many threads carry traffic; a second one pays once the first is busy
+    /// [default: 1]
+    #[argh(option, arg_name = "N", default = "1", from_str_fn(values::count))]
+    pub threads: usize,
+
+    /// operation: print the configuration in effect, or every problem with it, and start nothing
+    #[argh(switch)]
+    pub check: bool,
+
+    /// operation: print the version
+    #[argh(switch)]
+    pub version: bool,
+}
+
+/// Reads a command line as [`std::env::args_os`] gives it, the program's name first.
+///
+/// What was asked for and needs no start, help and version, is a [`Stop`] as well.
+pub fn parse(argv: impl Iterator<Item = OsString>) -> Result<Args, Stop> {
+    let typed = argv::split(argv.skip(1), &flags())?;
+    if typed.iter().any(|typed| typed.flag == flags::HELP) {
+        return Err(Stop::done(flags::help()));
+    }
+    let words: Vec<&str> = typed
+        .iter()
+        .flat_map(|typed| iter::once(typed.flag).chain(typed.value.as_deref()))
+        .collect();
+    let args =
+        Args::from_args(&["sizegate"], &words).map_err(|exit| bad_value(&typed, &exit.output))?;
+    if args.version {
+        return Err(Stop::done(concat!("sizegate ", env!("CARGO_PKG_VERSION"))));
+    }
+    require(&args)?;
+    Ok(args)
+}
+
+/// Says in one line what argh says of a value that is none.
+fn bad_value(typed: &[argv::Typed], said: &str) -> Stop {
+    let told = typed.iter().find_map(|argv::Typed { flag, value }| {
+        let value = value.as_ref()?;
+        let prefix = format!("Error parsing option '{flag}' with value '{value}': ");
+        let expected = said.strip_prefix(&prefix)?;
+        Some(format!("{flag} {value:?}: {}", expected.trim_end()))
+    });
+    Stop::usage(told.unwrap_or_else(|| said.split_whitespace().collect::<Vec<_>>().join(" ")))
+}
+
+/// Asks for the flags without which there is nothing to do.
+fn require(args: &Args) -> Result<(), Stop> {
+    let listen = "--listen is missing: expected where clients connect, such as \
+                  --listen 127.0.0.1:1884";
+    let upstream = "--upstream is missing: expected where the broker is, such as \
+                    --upstream 127.0.0.1:1883";
+    match (args.listen.is_empty(), args.upstream.is_empty()) {
+        (false, false) => Ok(()),
+        (true, false) => Err(Stop::usage(listen)),
+        (false, true) => Err(Stop::usage(upstream)),
+        (true, true) => Err(Stop::usage(format!("{listen}; {upstream}"))),
+    }
+}
+
+/// A number of octets, as a Kubernetes quantity.
+fn size(value: &str) -> Result<ByteSize, String> {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = value.strip_prefix(digits).unwrap_or_default();
+    let factor = match unit {
+        "" => Some(1),
+        "Ki" => Some(1 << 10),
+        "Mi" => Some(1 << 20),
+        "Gi" => Some(1 << 30),
+        "k" => Some(1_000),
+        "M" => Some(1_000_000),
+        "G" => Some(1_000_000_000),
+        _ => None,
+    };
+    let number = digits.parse().ok().filter(|_| !digits.starts_with('+'));
+    factor
+        .zip(number)
+        .and_then(|(factor, number): (u64, u64)| number.checked_mul(factor))
+        .map(ByteSize)
+        .ok_or_else(|| "expected a size in octets, such as 1048576, 512Ki, 1Mi or 10M".to_owned())
+}
+
+const MAX_MESSAGE_SIZE: ByteSize = ByteSize(0);
+const MAX_CONTROL_SIZE: ByteSize = ByteSize(128 << 10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const LINGER: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
+
+#[cfg(test)]
+mod tests;

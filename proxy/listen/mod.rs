@@ -1,0 +1,71 @@
+//! Where clients come in: listening sockets and the loop that accepts from them.
+//!
+//! Knows addresses and sockets, and hands each client on. What the client says is for the relay.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+/// Whether other sockets of this program listen on the same address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// None does: an address that is taken is an error.
+    Alone,
+    /// One for each thread does, and the kernel deals connections out among them.
+    EachThread,
+}
+
+/// Listens on an address; port 0 is any free one.
+pub fn bind(address: SocketAddr, sharing: Sharing) -> io::Result<std::net::TcpListener> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    // A restart must not wait for the connections of the last run to be forgotten.
+    socket.set_reuse_address(true)?;
+    if sharing == Sharing::EachThread {
+        socket.set_reuse_port(true)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Hands clients to `take` until `stop` is cancelled.
+///
+/// When the process has no descriptors left, the kernel keeps clients waiting; so does this.
+pub async fn accept(
+    listener: TcpListener,
+    stop: CancellationToken,
+    mut take: impl FnMut(TcpStream, SocketAddr),
+) {
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((client, peer)) => take(client, peer),
+            // The client gave up before it was its turn.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) => {
+                warn!(error = %error, "no client could be accepted");
+                sleep(BACK_OFF).await;
+            }
+        }
+    }
+}
+
+/// Clients that may wait to be accepted; the kernel caps it at net.core.somaxconn.
+const BACKLOG: i32 = 4096;
+/// How long to wait for descriptors to become free.
+const BACK_OFF: Duration = Duration::from_millis(100);

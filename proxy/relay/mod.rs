@@ -1,0 +1,247 @@
+//! One client and its broker connection, from accept to close.
+//!
+//! The relay owns sockets, buffers, back-pressure, half close and the time that peers are given.
+//! It asks a gate what to do with octets and knows no frame. The broker is connected to when the
+//! gate lets the first octet through, so what is refused before never reaches it.
+
+mod buffers;
+mod detect;
+mod lane;
+mod pump;
+mod socket;
+mod tally;
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+use tracing::{debug, warn};
+
+use self::buffers::window;
+use self::detect::{Detection, detect, looks_like};
+use self::lane::Lane;
+use self::pump::{Event, Pump, Terms};
+use self::tally::Tally;
+use crate::config::{OnUnknown, ProtocolChoice, Upstream};
+use crate::gate::{Ending, Gate, Opaque, Reason, Side};
+use crate::lifecycle::Lifecycle;
+use crate::policy::Identity;
+use crate::protocols::{Opening, Settings};
+use crate::telemetry::Metrics;
+use crate::upstream::{self, ConnectError};
+
+/// What all connections share.
+#[derive(Debug)]
+pub struct Shared {
+    /// What gates are made from.
+    pub settings: Arc<Settings>,
+    /// What may be spoken.
+    pub protocol: ProtocolChoice,
+    /// What is done with a client that speaks something else.
+    pub on_unknown: OnUnknown,
+    /// How many clients may be connected at a time.
+    pub max_connections: Option<NonZeroUsize>,
+    /// From accepting a client to its saying who it is.
+    pub handshake_timeout: Duration,
+    /// For reaching the broker.
+    pub connect_timeout: Duration,
+    /// How long peers have to leave after their connection was ended.
+    pub linger: Duration,
+    /// Where counts go.
+    pub metrics: Arc<Metrics>,
+    /// How far the end of the program has come.
+    pub lifecycle: Arc<Lifecycle>,
+    /// Clients that are connected, and all that ever were.
+    pub census: Census,
+}
+
+/// How many clients there are and were.
+#[derive(Debug, Default)]
+pub struct Census {
+    present: AtomicUsize,
+    accepted: AtomicUsize,
+}
+
+/// Serves one client to its end, in a task of its own on this thread.
+pub fn serve(shared: &Arc<Shared>, upstream: &Arc<Upstream>, client: TcpStream, peer: SocketAddr) {
+    let connection = 1 + shared.census.accepted.fetch_add(1, Relaxed) as u64;
+    let tally = Tally::new(&shared.metrics, connection, peer);
+    let place = Place::take(shared);
+    if place.is_over(shared.max_connections) {
+        tally.close(
+            Ending::ours(Reason::TooManyConnections),
+            Identity::default(),
+        );
+        return;
+    }
+    if let Err(error) = socket::tune(&client) {
+        // The client has left already; reading from it will tell.
+        debug!(connection, %error, "socket options");
+    }
+    let (shared, upstream) = (Arc::clone(shared), Arc::clone(upstream));
+    let lifecycle = Arc::clone(&shared.lifecycle);
+    lifecycle.connections.spawn(async move {
+        let _place = place;
+        let to_client = window(socket::segment_len(&client));
+        let dial = || dial(&shared, &upstream, to_client);
+        relay(&shared, client, dial, tally, peer).await;
+    });
+}
+
+/// A broker's connection, and how much to hold at once towards each side.
+struct Dialled<B> {
+    broker: B,
+    to_broker: usize,
+    to_client: usize,
+}
+
+/// Connects to the broker.
+async fn dial(
+    shared: &Shared,
+    upstream: &Upstream,
+    to_client: usize,
+) -> Result<Dialled<TcpStream>, ConnectError> {
+    let broker = upstream::connect(upstream, shared.connect_timeout).await?;
+    if let Err(error) = socket::tune(&broker) {
+        debug!(%error, "socket options");
+    }
+    let to_broker = window(socket::segment_len(&broker));
+    Ok(Dialled {
+        broker,
+        to_broker,
+        to_client,
+    })
+}
+
+/// Relays between a client and the broker that `dial` leads to.
+async fn relay<C, B, D>(
+    shared: &Shared,
+    mut client: C,
+    dial: impl Fn() -> D,
+    mut tally: Tally,
+    peer: SocketAddr,
+) where
+    C: AsyncRead + AsyncWrite + Unpin,
+    B: AsyncRead + AsyncWrite + Unpin,
+    D: Future<Output = Result<Dialled<B>, ConnectError>>,
+{
+    let connection = tally.connection();
+    let handshake = Instant::now() + shared.handshake_timeout;
+    let mut lane = Lane::new(Side::Client);
+    let opening = Opening {
+        settings: &shared.settings,
+        peer: peer.ip(),
+    };
+    let goodbye = shared.lifecycle.goodbye.cancelled();
+    let first_octets = timeout_at(handshake, greet(shared, &mut client, &mut lane, &opening));
+    let greeted = tokio::select! {
+        biased;
+        greeted = first_octets => {
+            greeted.unwrap_or(Err(Ending::by(Side::Client, Reason::HandshakeTimeout)))
+        }
+        () = goodbye => Err(Ending::ours(Reason::Drain)),
+    };
+    let (protocol, gate) = match greeted {
+        Ok(greeted) => greeted,
+        Err(ending) => {
+            if ending.reason == Reason::UnknownProtocol {
+                let looks_like = looks_like(lane.undecided());
+                warn!(connection, %peer, looks_like, "unknown protocol");
+            }
+            tally.close(ending, Identity::default());
+            return;
+        }
+    };
+    if let Some(protocol) = protocol {
+        tally.speaks(protocol);
+    }
+    let terms = Terms {
+        linger: shared.linger,
+        handshake,
+        lifecycle: Arc::clone(&shared.lifecycle),
+    };
+    let mut pump = Pump::new(client, lane, gate, tally, terms);
+    let outcome = loop {
+        match pump.run().await {
+            Event::Over(outcome) => break outcome,
+            Event::NeedsBroker => {
+                let dialled = dial().await;
+                shared.metrics.upstream_up(dialled.is_ok());
+                match dialled {
+                    Ok(dialled) => pump.attach(dialled),
+                    Err(error) => {
+                        shared.metrics.upstream_error(error.reason());
+                        warn!(connection, %peer, reason = error.reason(), %error, "no broker");
+                        pump.broker_is_unreachable();
+                    }
+                }
+            }
+        }
+    };
+    pump.close(outcome);
+}
+
+/// Reads until the first octets say what the client speaks, and makes the gate for it.
+async fn greet<C: AsyncRead + Unpin>(
+    shared: &Shared,
+    client: &mut C,
+    lane: &mut Lane,
+    opening: &Opening<'_>,
+) -> Result<(Option<&'static str>, Box<dyn Gate>), Ending> {
+    let only = match shared.protocol {
+        ProtocolChoice::Auto => None,
+        ProtocolChoice::Only(name) => Some(name),
+    };
+    loop {
+        match poll_fn(|cx| lane.poll_fill(cx, client)).await {
+            Ok(0) => return Err(Ending::by(Side::Client, Reason::Closed)),
+            Ok(_) => {}
+            Err(_) => return Err(Ending::by(Side::Client, Reason::Reset)),
+        }
+        match (detect(lane.undecided(), only), shared.on_unknown) {
+            (Detection::Known(protocol), _) => {
+                return Ok((Some(protocol.name), (protocol.open)(opening)));
+            }
+            (Detection::NeedMore, _) => {}
+            (Detection::Unknown, OnUnknown::Forward) => {
+                return Ok((None, Box::new(Opaque::default())));
+            }
+            (Detection::Unknown, OnUnknown::Close) => {
+                return Err(Ending::by(Side::Client, Reason::UnknownProtocol));
+            }
+        }
+    }
+}
+
+/// A client's place among those that are connected; given back when it is dropped.
+struct Place {
+    shared: Arc<Shared>,
+    /// Clients that were there when it came.
+    before: usize,
+}
+
+impl Place {
+    fn take(shared: &Arc<Shared>) -> Self {
+        Self {
+            shared: Arc::clone(shared),
+            before: shared.census.present.fetch_add(1, Relaxed),
+        }
+    }
+
+    fn is_over(&self, most: Option<NonZeroUsize>) -> bool {
+        most.is_some_and(|most| self.before >= most.get())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.shared.census.present.fetch_sub(1, Relaxed);
+    }
+}

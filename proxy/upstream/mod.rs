@@ -1,0 +1,68 @@
+//! The way to the broker.
+//!
+//! Knows where the broker is and how long to wait for it. The name is resolved at each connect,
+//! since a broker in a cluster moves.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+
+use crate::config::Upstream;
+
+/// Connects to a broker, trying its addresses in turn, within `limit` altogether.
+pub async fn connect(upstream: &Upstream, limit: Duration) -> Result<TcpStream, ConnectError> {
+    timeout(limit, attempt(upstream))
+        .await
+        .unwrap_or(Err(ConnectError::Timeout))
+}
+
+async fn attempt(upstream: &Upstream) -> Result<TcpStream, ConnectError> {
+    let addresses = lookup_host((&*upstream.host, upstream.port))
+        .await
+        .map_err(ConnectError::Resolve)?;
+    let mut last = None;
+    for address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(match last {
+        Some(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            ConnectError::Refused(error)
+        }
+        Some(error) => ConnectError::Unreachable(error),
+        None => ConnectError::Resolve(io::Error::from(io::ErrorKind::NotFound)),
+    })
+}
+
+/// Why a broker could not be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Its name has no address.
+    #[error("the broker's name cannot be resolved")]
+    Resolve(#[source] io::Error),
+    /// Nobody listens there.
+    #[error("the broker refuses connections")]
+    Refused(#[source] io::Error),
+    /// No way leads there.
+    #[error("the broker cannot be reached")]
+    Unreachable(#[source] io::Error),
+    /// It did not answer within `--connect-timeout`.
+    #[error("the broker does not answer")]
+    Timeout,
+}
+
+impl ConnectError {
+    /// The word for `sizegate_upstream_connect_errors_total`.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Resolve(_) => "resolve",
+            Self::Refused(_) => "refused",
+            Self::Unreachable(_) => "unreachable",
+            Self::Timeout => "timeout",
+        }
+    }
+}
