@@ -52,24 +52,22 @@ pub fn publish<'a>(
 ) -> Result<Parsed<Publish<'a>>, Malformed> {
     let malformed = |at, what| Err(Malformed { at, what });
     let dup = header.flags & 0b1000 != 0;
+    let qos = (header.flags >> 1) & 0b11;
+    match qos {
+        0 if dup => return malformed(0, Fault::DuplicateWithoutQoS),
+        0..=2 => {}
+        _ => return malformed(0, Fault::ReservedQoS),
+    }
     let packet_len = header.packet_len();
-
     let topic_at = header.len + 2;
+    if topic_at > packet_len {
+        return malformed(header.len, Fault::FieldBeyondPacket);
+    }
     let Some(&[high, low]) = input.get(header.len..topic_at) else {
-        return if header.remaining_length < 2 {
-            malformed(header.len, Fault::FieldBeyondPacket)
-        } else {
-            Ok(Parsed::NeedMore(topic_at))
-        };
+        return Ok(Parsed::NeedMore(topic_at));
     };
     let id_at = topic_at + usize::from(u16::from_be_bytes([high, low]));
-    let (id_len, qos) = match (header.flags >> 1) & 0b11 {
-        0 if dup => return malformed(0, Fault::DuplicateWithoutQoS),
-        0 => (0, None),
-        1 => (2, Some(QoS::AtLeastOnce as fn(NonZeroU16) -> QoS)),
-        2 => (2, Some(QoS::ExactlyOnce as fn(NonZeroU16) -> QoS)),
-        _ => return malformed(0, Fault::ReservedQoS),
-    };
+    let id_len = if qos == 0 { 0 } else { 2 };
     let properties_at = id_at + id_len;
     let least = properties_at + usize::from(version == Version::V5);
     if least > packet_len {
@@ -79,11 +77,17 @@ pub fn publish<'a>(
     else {
         return Ok(Parsed::NeedMore(least));
     };
-    let qos = match (qos, id) {
-        (Some(qos), &[high, low]) => match NonZeroU16::new(u16::from_be_bytes([high, low])) {
-            Some(id) => qos(id),
-            None => return malformed(id_at, Fault::ZeroPacketId),
-        },
+    let qos = match id {
+        &[high, low] => {
+            let Some(id) = NonZeroU16::new(u16::from_be_bytes([high, low])) else {
+                return malformed(id_at, Fault::ZeroPacketId);
+            };
+            if qos == 1 {
+                QoS::AtLeastOnce(id)
+            } else {
+                QoS::ExactlyOnce(id)
+            }
+        }
         _ => QoS::AtMostOnce,
     };
 

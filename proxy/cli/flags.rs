@@ -110,7 +110,8 @@ const USAGE: &str = "Usage: sizegate --listen ADDR:PORT --upstream HOST:PORT [FL
 
 const NOTES: &str = "\
 A flag and its value may also be joined: --flag=value.
-A SIZE is a number of octets; Ki, Mi and Gi are powers of 1024, k, M and G of 1000.
+A SIZE is a number of octets, with Ki, Mi and Gi for powers of 1024, k, M and G
+for powers of 1000.
 A DURATION has a unit: 500ms, 10s, 2m, 1h.
 
 Exit codes: 0 done; 1 failed, or connections were cut at the end; 64 the command

@@ -30,7 +30,7 @@ use crate::policy::{ByteSize, OnOversize};
 use crate::protocols::mqtt::MessageSize;
 use crate::telemetry::Format;
 
-/// sizegate: a transparent proxy that keeps oversized messages away from an MQTT broker.
+/// A transparent proxy that keeps oversized messages away from an MQTT broker.
 #[derive(Clone, Debug, PartialEq, Eq, FromArgs, ArgsInfo)]
 #[argh(help_triggers("--help"))]
 pub struct Args {

@@ -166,8 +166,11 @@ fn host(host: &str) -> Option<String> {
 }
 
 pub(super) fn duration(value: &str) -> Result<Duration, String> {
-    humantime::parse_duration(value)
-        .map_err(|_| "expected a duration with a unit, such as 500ms, 10s or 2m".to_owned())
+    match humantime::parse_duration(value) {
+        Ok(duration) if duration <= LONGEST => Ok(duration),
+        Ok(_) => Err("expected 365days at most, such as 10s".to_owned()),
+        Err(_) => Err("expected a duration with a unit, such as 500ms, 10s or 2m".to_owned()),
+    }
 }
 
 pub(super) fn count(value: &str) -> Result<usize, String> {
@@ -177,3 +180,6 @@ pub(super) fn count(value: &str) -> Result<usize, String> {
         .filter(|_| !value.starts_with('+'))
         .ok_or_else(|| "expected a whole number, such as 4 or 1000".to_owned())
 }
+
+/// Long enough for never, and short enough to be added to any clock.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);

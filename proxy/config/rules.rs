@@ -5,7 +5,6 @@
 //! connects to itself, a client that has no time to say who it is.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
 
 use super::setting::Upstream;
 use super::{Problem, listeners};
@@ -22,7 +21,7 @@ pub(super) fn broken(args: &Args) -> Vec<Problem> {
     problems.extend(admin_apart(args));
     problems.extend(limit_floor("--max-message-size", args.max_message_size));
     problems.extend(control_floor(args.max_control_size));
-    problems.extend(durations(args));
+    problems.extend(timeouts(args));
     problems.extend(threads(args.threads));
     problems
 }
@@ -116,29 +115,19 @@ fn control_floor(size: ByteSize) -> Option<Problem> {
     })
 }
 
-fn durations(args: &Args) -> Vec<Problem> {
-    let all = [
-        ("--handshake-timeout", args.handshake_timeout, Zero::Never),
-        ("--connect-timeout", args.connect_timeout, Zero::Never),
-        ("--linger", args.linger, Zero::Fine),
-        ("--drain-timeout", args.drain_timeout, Zero::Fine),
-    ];
-    all.into_iter()
-        .filter_map(|(flag, duration, zero)| {
-            let expected = if duration.is_zero() && zero == Zero::Never {
-                "more than 0s, such as 10s"
-            } else if duration > LONGEST {
-                "365days at most, such as 10s"
-            } else {
-                return None;
-            };
-            Some(Problem {
-                flag,
-                value: humantime::format_duration(duration).to_string(),
-                expected: expected.to_owned(),
-            })
-        })
-        .collect()
+/// A timeout of nothing would end every connection; a wait of nothing is a choice.
+fn timeouts(args: &Args) -> impl Iterator<Item = Problem> {
+    [
+        ("--handshake-timeout", args.handshake_timeout),
+        ("--connect-timeout", args.connect_timeout),
+    ]
+    .into_iter()
+    .filter(|(_, timeout)| timeout.is_zero())
+    .map(|(flag, _)| Problem {
+        flag,
+        value: "0s".to_owned(),
+        expected: "more than 0s, such as 10s".to_owned(),
+    })
 }
 
 fn threads(threads: usize) -> Option<Problem> {
@@ -176,17 +165,9 @@ fn leads_to(upstream: &Upstream, listen: SocketAddr) -> bool {
     here && upstream.port == listen.port()
 }
 
-/// Whether a duration of nothing makes sense.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Zero {
-    Fine,
-    Never,
-}
-
 /// The smallest limit in octets that is one; what MQTT-299 asks for.
 const SMALLEST_LIMIT: u64 = 16;
 /// Room for a plain CONNECT with client id, user name and password.
 const SMALLEST_CONTROL: u64 = 512;
-/// Long enough for never, and short enough to be added to any clock.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// Above any machine; a thread more than it has is of no use.
 const MOST_THREADS: usize = 1024;

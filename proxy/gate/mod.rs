@@ -5,6 +5,8 @@
 //! sockets nor clocks; the relay knows neither frames nor limits. What happened is written down in
 //! a [`Meter`], which the relay empties into metrics and log lines.
 
+#[cfg(test)]
+pub(crate) mod harness;
 mod meter;
 mod opaque;
 mod step;

@@ -106,3 +106,6 @@ pub enum Stage {
     /// Each connection ends at once.
     Cut,
 }
+
+#[cfg(test)]
+mod tests;

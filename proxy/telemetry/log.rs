@@ -29,7 +29,6 @@ pub enum Format {
 ///
 /// Fails if it was called before.
 pub fn start(log: Log) -> Result<(), TryInitError> {
-    // The guard of a boxed subscriber is the global default, set once.
     subscriber(log, io::stderr).try_init()
 }
 

@@ -1,0 +1,4 @@
+//! The numbers and the lines that events turn into.
+
+mod lines;
+mod numbers;
