@@ -40,7 +40,7 @@ fn a_draining_sidecar_takes_no_clients_and_says_goodbye_to_those_it_has() {
     old.expect_eof("the end");
     modern_broker.expect_gone("the end without DISCONNECT");
     old_broker.expect_gone("the end without DISCONNECT");
-    drop((modern, old));
+    drop((modern, old, modern_broker, old_broker));
     assert_eq!(conversation.sidecar.wait().code(), Some(0));
 }
 
@@ -52,7 +52,7 @@ fn the_goodbye_comes_between_two_packets() {
     let (head, tail) = publish.split_at(1000);
     broker.send(head);
     client.expect(head, "the beginning of a message");
-    let (mut witness, _witness_broker) = conversation.client(Version::V311, "witness");
+    let (mut witness, witness_broker) = conversation.client(Version::V311, "witness");
     conversation.sidecar.signal("TERM");
     witness.expect_eof("the goodbye to another client");
     broker.send(tail);
@@ -60,7 +60,7 @@ fn the_goodbye_comes_between_two_packets() {
     let answer = Answer::parse(&client.read_packet());
     assert_eq!((answer.first, answer.code), (DISCONNECT, 0x8b));
     client.expect_eof("the end after DISCONNECT");
-    drop((client, witness));
+    drop((client, broker, witness, witness_broker));
     assert_eq!(conversation.sidecar.wait().code(), Some(0));
 }
 
@@ -110,11 +110,11 @@ fn a_client_that_has_not_said_who_it_is_is_closed_without_a_word() {
     let mut conversation = Conversation::start(&flags);
     let mut silent = conversation.connect();
     // The one that comes after it is connected, so it has been taken as well.
-    let (mut witness, _broker) = conversation.client(Version::V311, "witness");
+    let (mut witness, broker) = conversation.client(Version::V311, "witness");
     conversation.sidecar.signal("TERM");
     silent.expect_gone("no word");
     witness.expect_eof("the goodbye to the other");
-    drop((silent, witness));
+    drop((silent, witness, broker));
     assert_eq!(conversation.sidecar.wait().code(), Some(0));
 }
 

@@ -35,7 +35,7 @@ fn a_modern_client_is_told_packet_too_large_and_disconnected() {
             client.expect_eof("the end after DISCONNECT");
             broker.expect(&small, "the message before");
             broker.expect_gone("neither the large one, nor what follows, nor DISCONNECT");
-            drop(client);
+            drop((client, broker));
             expect_closed_for_oversize(&conversation);
         }
     }
@@ -57,7 +57,7 @@ fn an_old_client_is_disconnected() {
                 client.expect_eof("the end and nothing before it");
                 broker.expect(&small, "the message before");
                 broker.expect_gone("neither the large one nor DISCONNECT");
-                drop(client);
+                drop((client, broker));
                 expect_closed_for_oversize(&conversation);
             }
         }

@@ -88,13 +88,32 @@ fn packets_that_only_a_broker_may_send_end_the_connection() {
 
 #[test]
 fn reserved_flags_end_the_connection() {
-    for version in Version::ALL {
+    for version in [Version::V311, Version::V5] {
         let mut with_flags_0 = subscribe(version, 1, &["t"]);
         with_flags_0[0] = 0x80;
         ends_for_the_client(version, "SUBSCRIBE with flags 0", &with_flags_0);
         ends_for_the_client(version, "PUBREL with flags 0", &[0x60, 2, 0, 1]);
         ends_for_the_client(version, "PINGREQ with flags 1", &[0xc1, 0]);
     }
+}
+
+#[test]
+fn what_3_1_did_not_reserve_passes() {
+    let conversation = limited();
+    let (mut client, mut broker) = conversation.client(Version::V31, "c");
+    let mut repeated = subscribe(Version::V31, 1, &["t"]);
+    repeated[0] |= 0x08; // DUP
+    client.send(&repeated);
+    broker.expect(&repeated, "a repeated SUBSCRIBE");
+    client.send([0x6a, 2, 0, 1]);
+    broker.expect([0x6a, 2, 0, 1], "a repeated PUBREL");
+    support::expect_quiet(&mut client, &mut broker);
+}
+
+#[test]
+fn a_remaining_length_in_more_octets_than_it_needs_ends_a_connection_of_5_0() {
+    let padded = [0x30, 0x84, 0x00, 0, 1, b't', 0];
+    ends_for_the_client(Version::V5, "a padded Remaining Length", &padded);
 }
 
 #[test]
@@ -135,7 +154,7 @@ fn a_malformed_packet_of_the_broker_ends_the_connection() {
             broker.send(octets);
             expect_told(version, &mut client, what);
             broker.expect_gone(what);
-            drop(client);
+            drop((client, broker));
             expect_fault(&conversation, "broker");
         }
     }
@@ -148,7 +167,7 @@ fn ends_for_the_client(version: Version, what: &str, octets: &[u8]) {
     client.send(octets);
     expect_told(version, &mut client, what);
     broker.expect_gone(what);
-    drop(client);
+    drop((client, broker));
     expect_fault(&conversation, "client");
 }
 

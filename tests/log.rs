@@ -36,7 +36,14 @@ fn a_refusal_is_one_line_that_says_who_what_and_why() {
             ("direction", "send"),
             ("size", "2000"),
             ("limit", "1000"),
-            ("action", "reject"),
+            (
+                "action",
+                if version == Version::V5 {
+                    "reject"
+                } else {
+                    "drop"
+                },
+            ),
         ] {
             assert_eq!(field(&line, name), value, "{name} in {line}");
         }

@@ -92,7 +92,11 @@ fn paho_is_told_that_its_message_was_refused_and_does_not_repeat_it() {
         expect_refused_once(&sidecar, 1.0);
         let expected = [("before", qos), ("after", qos), ("last", "1")]
             .map(|(topic, qos)| format!("t/{topic} {qos} 0 10 xxxxxxxxxx"));
-        assert_eq!(take(broker.address(), "mqttv5", 3), expected);
+        let mut received = take(broker.address(), "mqttv5", 3);
+        // The broker lets QoS 1 overtake QoS 2.
+        received.sort_by_key(|line| !line.starts_with("t/before"));
+        received.sort_by_key(|line| line.starts_with("t/last"));
+        assert_eq!(received, expected);
     }
 }
 

@@ -199,7 +199,8 @@ mod v5 {
 
     fn connect(address: SocketAddr) -> (Client, Connection) {
         let host = address.ip().to_string();
-        let options = MqttOptions::new("rumqttc", host, address.port());
+        let mut options = MqttOptions::new("rumqttc", host, address.port());
+        options.set_max_packet_size(Some(1 << 20));
         let (client, mut connection) = Client::new(options, 100);
         client.subscribe("t/#", QoS::ExactlyOnce).unwrap();
         while !matches!(next(&mut connection), Packet::SubAck(_)) {}
