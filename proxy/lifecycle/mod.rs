@@ -68,6 +68,7 @@ impl Lifecycle {
 
     /// Has each connection say goodbye.
     pub fn say_goodbye(&self) {
+        self.begin_drain();
         self.reach(Stage::Goodbye);
         self.goodbye.cancel();
     }
@@ -75,6 +76,8 @@ impl Lifecycle {
     /// Ends each connection at once.
     pub fn cut_all(&self) {
         self.reach(Stage::Cut);
+        // Who waits for an earlier stage is to be woken by this one too.
+        self.say_goodbye();
         self.cut.cancel();
     }
 

@@ -11,6 +11,9 @@ mod pump;
 mod socket;
 mod tally;
 
+#[cfg(test)]
+mod tests;
+
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;

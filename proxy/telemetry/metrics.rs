@@ -186,7 +186,7 @@ const MESSAGES: Spec = Spec {
 };
 const DENIED: Spec = Spec {
     name: "sizegate_messages_denied_total",
-    help: "Messages and control packets over their limit that were refused.",
+    help: "Messages over their limit that were refused.",
     labels: &["protocol", "direction", "action", "vhost", "group"],
 };
 const SIZES: Spec = Spec {
