@@ -115,7 +115,7 @@ const ROOMS: [Room; 12] = [
     },
     Room {
         path: "lifecycle",
-        rooms: Some(&["config"]),
+        rooms: Some(&["config", "telemetry"]),
         crates: None,
         never: &["parsers"],
     },

@@ -9,8 +9,9 @@
 mod support;
 
 use std::io::Read;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 
+use socket2::{Domain, Socket, Type};
 use support::mqtt::{Connect, PINGREQ, PINGRESP, Publish, Version};
 use support::{Conversation, FakeBroker, Raw, Sidecar, expect_quiet, field, free_port, pass};
 
@@ -96,6 +97,48 @@ fn a_broker_that_is_down_is_named_and_found_again() {
     conversation
         .sidecar
         .metric_becomes("sizegate_upstream_up", &[], 1.0);
+}
+
+#[test]
+fn a_broker_that_does_not_answer_is_given_up() {
+    // No more than one connection waits in this listener's queue; the next ones get no answer.
+    let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
+    listener.bind(&any.into()).unwrap();
+    listener.listen(0).unwrap();
+    let address = listener.local_addr().unwrap().as_socket().unwrap();
+    let _queued = TcpStream::connect(address).unwrap();
+    let sidecar = Sidecar::start(address, &["--connect-timeout", "300ms"]);
+    let mut client = Raw::connect(sidecar.listen());
+    client.send(Connect::new(Version::V311, "c").encode());
+    client.expect([0x20, 2, 0, 3], "server unavailable");
+    client.expect_eof("the end");
+    sidecar.metric_becomes("sizegate_upstream_up", &[], 0.0);
+}
+
+#[test]
+fn the_wait_for_the_broker_is_not_the_clients_fault() {
+    let flags = ["--handshake-timeout", "200ms", "--max-message-size", "1000"];
+    let conversation = Conversation::start(&flags);
+    let connect = Connect::new(Version::V5, "c");
+    let (mut client, mut broker) = conversation.client_waiting(&connect);
+    // Its own time is over when that of one who came later is.
+    conversation
+        .connect()
+        .expect_eof("a client that says nothing");
+    broker.send(Version::V5.connack());
+    client.expect(Version::V5.connack(), "CONNACK");
+    expect_quiet(&mut client, &mut broker);
+}
+
+#[test]
+fn a_broker_may_be_given_by_its_name() {
+    let broker = FakeBroker::start();
+    let upstream = format!("localhost:{}", broker.address().port());
+    let sidecar = Sidecar::start_before(&upstream, &[]);
+    let conversation = Conversation { sidecar, broker };
+    let (mut client, mut broker) = conversation.client(Version::V5, "c");
+    expect_quiet(&mut client, &mut broker);
 }
 
 #[test]

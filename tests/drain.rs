@@ -11,7 +11,7 @@ mod support;
 use std::io::Read;
 use std::net::TcpStream;
 
-use support::mqtt::{Answer, DISCONNECT, Publish, Version};
+use support::mqtt::{Answer, Connect, DISCONNECT, Publish, Version};
 use support::{Conversation, DEADLINE, expect_quiet, wait_for};
 
 #[test]
@@ -116,6 +116,42 @@ fn a_client_that_has_not_said_who_it_is_is_closed_without_a_word() {
     witness.expect_eof("the goodbye to the other");
     drop((silent, witness, broker));
     assert_eq!(conversation.sidecar.wait().code(), Some(0));
+}
+
+#[test]
+fn a_client_that_waits_for_its_connack_hears_no_disconnect() {
+    for version in [Version::V311, Version::V5] {
+        let mut conversation = Conversation::start(&["--drain-timeout", "100ms"]);
+        let connect = Connect::new(version, "waits");
+        let (client, mut broker) = conversation.client_waiting(&connect);
+        conversation.sidecar.signal("TERM");
+        // Before CONNACK there is no word but a CONNACK that refuses.
+        let mut answer = Vec::new();
+        client
+            .stream()
+            .read_to_end(&mut answer)
+            .expect("an orderly end");
+        assert!(
+            answer.is_empty() || (answer[0] == 0x20 && answer[3] != 0),
+            "{answer:02x?}"
+        );
+        broker.expect_gone("the end");
+        drop((client, broker));
+        assert_eq!(conversation.sidecar.wait().code(), Some(0));
+    }
+}
+
+#[test]
+fn a_packet_that_never_ends_does_not_hold_up_the_exit() {
+    let flags = ["--drain-timeout", "100ms", "--linger", "300ms"];
+    let mut conversation = Conversation::start(&flags);
+    let (mut client, mut broker) = conversation.client(Version::V5, "c");
+    let publish = Publish::new(Version::V5, 0, "t").payload_len(5000).encode();
+    broker.send(&publish[..1000]);
+    client.expect(&publish[..1000], "the beginning of a message");
+    conversation.sidecar.signal("TERM");
+    client.expect_gone("no word inside a packet");
+    assert_eq!(conversation.sidecar.wait().code(), Some(1), "it was cut");
 }
 
 #[test]

@@ -139,6 +139,18 @@ fn a_subscribe_over_the_control_size_ends_the_connection() {
 }
 
 #[test]
+fn a_dry_run_refuses_no_control_packet_of_an_accepted_client() {
+    for version in Version::ALL {
+        let conversation = Conversation::start(&["--max-control-size", "1Ki", "--dry-run"]);
+        let (mut client, mut broker) = conversation.client(version, "c");
+        let large = subscribe(version, 1, &[&"f".repeat(2000)]);
+        client.send(&large);
+        broker.expect(&large, "SUBSCRIBE");
+        expect_quiet(&mut client, &mut broker);
+    }
+}
+
+#[test]
 fn a_message_may_be_larger_than_the_control_size() {
     for version in Version::ALL {
         let conversation = Conversation::start(&["--max-control-size", "1Ki"]);

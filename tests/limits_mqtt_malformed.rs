@@ -8,7 +8,11 @@
 
 mod support;
 
-use support::mqtt::{Answer, Connect, DISCONNECT, PINGREQ, Version, connack, packet, subscribe};
+use std::io::Read;
+
+use support::mqtt::{
+    Answer, Connect, DISCONNECT, PINGREQ, Version, connack, maximum_packet_size, packet, subscribe,
+};
 use support::{Conversation, Raw};
 
 #[test]
@@ -69,6 +73,58 @@ fn a_second_connect_ends_the_connection() {
     for version in Version::ALL {
         let connect = Connect::new(version, "again").encode();
         ends_for_the_client(version, "a second CONNECT", &connect);
+    }
+}
+
+#[test]
+fn a_malformed_connect_never_reaches_the_broker() {
+    for version in Version::ALL {
+        let good = Connect::new(version, "c").encode();
+        // Behind protocol name and level.
+        let flags = if version == Version::V31 { 11 } else { 9 };
+        let with_flags = |value| {
+            let mut connect = good.clone();
+            connect[flags] = value;
+            connect
+        };
+        let mut longer = good.clone();
+        longer[1] += 1;
+        longer.push(0);
+        let mut shorter = good.clone();
+        shorter[1] -= 1;
+        shorter.pop();
+        let mut cases = vec![
+            ("octets behind the last field", longer),
+            ("a field that does not fit", shorter),
+            ("Will QoS 3", with_flags(0x1e)),
+        ];
+        if version != Version::V31 {
+            cases.push(("Will QoS without a Will", with_flags(0x0a)));
+            cases.push(("a reserved flag", with_flags(0x03)));
+        }
+        if version == Version::V5 {
+            let with =
+                |properties: Vec<u8>| Connect::new(version, "c").properties(properties).encode();
+            let maximum = maximum_packet_size;
+            cases.push(("Maximum Packet Size 0", with(maximum(0))));
+            let twice = [maximum(100), maximum(100)].concat();
+            cases.push(("Maximum Packet Size twice", with(twice)));
+            cases.push(("an unknown property", with(vec![0x7f, 0])));
+            cases.push(("a property cut short", with(vec![0x27, 0, 0])));
+        }
+        for (what, octets) in cases {
+            let conversation = limited();
+            let mut client = conversation.connect();
+            client.send(octets);
+            // It may be told so with a CONNACK that refuses; then comes the end.
+            let mut answer = Vec::new();
+            client.stream().read_to_end(&mut answer).expect(what);
+            let refused = answer.is_empty() || (answer[0] == 0x20 && answer[3] != 0);
+            assert!(refused, "{what}: {answer:02x?}");
+            drop(client);
+            expect_fault(&conversation, "client");
+            conversation.expect_no_other_connection();
+        }
     }
 }
 

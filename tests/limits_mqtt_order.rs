@@ -10,7 +10,8 @@
 mod support;
 
 use support::mqtt::{
-    Answer, Connect, PUBACK, PUBCOMP, PUBREC, PUBREL, Publish, Version, ack, connack, topic_alias,
+    Answer, Connect, PUBACK, PUBCOMP, PUBREC, PUBREL, Publish, Version, ack, connack, packet,
+    topic_alias,
 };
 use support::{Conversation, Raw, expect_quiet};
 
@@ -46,6 +47,39 @@ fn a_refused_message_may_come_in_one_segment_with_connect() {
         client.expect(version.connack(), "CONNACK before any answer");
         expect_refusal(version, &mut client, PUBACK, 1);
         expect_quiet(&mut client, &mut broker);
+    }
+}
+
+#[test]
+fn a_refusal_waits_until_an_exchange_of_auth_is_over() {
+    let conversation = limited();
+    let method = [0x15, 0, 1, b'm'];
+    let connect = Connect::new(Version::V5, "careful").properties(method);
+    let (mut client, mut broker) = conversation.client_waiting(&connect);
+    let auth = packet(0xf0, &[&[0x18, 4][..], &method].concat());
+    client.send(large(Version::V5, 1, 1));
+    broker.send(&auth);
+    client.expect(&auth, "AUTH of the broker, before any answer");
+    client.send(&auth);
+    broker.expect(&auth, "AUTH of the client");
+    let connack = [&[0x20, 7, 0, 0, 4][..], &method].concat();
+    broker.send(&connack);
+    client.expect(&connack, "CONNACK before any answer");
+    expect_refusal(Version::V5, &mut client, PUBACK, 1);
+    expect_quiet(&mut client, &mut broker);
+}
+
+#[test]
+fn a_message_that_breaks_off_is_not_acknowledged() {
+    for version in Version::ALL {
+        let conversation = limited();
+        let (mut client, mut broker) = conversation.client(version, "c");
+        let large = large(version, 1, 7);
+        client.send(&large[..large.len() - 1]);
+        client.shut_write();
+        broker.expect_eof("the end of the client's stream, and nothing of the message");
+        drop(broker);
+        client.expect_eof("no acknowledgement");
     }
 }
 

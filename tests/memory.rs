@@ -70,6 +70,28 @@ fn a_broker_that_does_not_read_stops_its_client_and_nobody_else() {
 }
 
 #[test]
+fn a_client_that_does_not_read_stops_its_broker_and_nobody_else() {
+    let conversation = Conversation::start(&[]);
+    let (mut client, mut broker) = conversation.client(Version::V5, "lazy");
+    let before = conversation.sidecar.peak_rss_kib();
+    let publish = Publish::new(Version::V5, 0, "t")
+        .payload_len(60_000)
+        .encode();
+    let (whole, cut) = send_until_stopped(&mut broker, &publish);
+    let (mut other, mut others_broker) = conversation.client(Version::V5, "other");
+    expect_quiet(&mut other, &mut others_broker);
+    expect_no_growth(&conversation, before);
+    let mut writer = broker.writer();
+    let rest = publish[cut..].to_vec();
+    let sender = std::thread::spawn(move || writer.send(rest));
+    for _ in 0..=whole {
+        client.expect(&publish, "a message that had to wait");
+    }
+    sender.join().unwrap();
+    expect_quiet(&mut client, &mut broker);
+}
+
+#[test]
 fn a_client_that_does_not_read_its_refusals_is_stopped_and_nobody_else() {
     let conversation = Conversation::start(&["--max-message-size", "16"]);
     let mut client = Raw::new(slow_reader(&conversation), "client");

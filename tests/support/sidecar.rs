@@ -23,8 +23,12 @@ pub struct Sidecar {
 impl Sidecar {
     /// Starts it in front of this broker, on free ports, with these further flags.
     pub fn start(upstream: SocketAddr, flags: &[&str]) -> Self {
-        let upstream = upstream.to_string();
-        let mut arguments = vec!["--upstream", &upstream];
+        Self::start_before(&upstream.to_string(), flags)
+    }
+
+    /// The same with the broker as the flag gives it.
+    pub fn start_before(upstream: &str, flags: &[&str]) -> Self {
+        let mut arguments = vec!["--upstream", upstream];
         for default in [
             ["--listen", "127.0.0.1:0"],
             ["--admin", "127.0.0.1:0"],
