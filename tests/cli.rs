@@ -188,6 +188,16 @@ fn every_value_that_does_not_parse_comes_with_an_example() {
     let tested = ["ADDR", "HOST", "SIZE", "DURATION", "N", "|"];
     for flag in sizegate::cli::flags() {
         let Some(kind) = flag.value else { continue };
+        if ["RULE", "GROUP"].contains(&kind) {
+            // All that is wrong with these is told at once, with the rest of the configuration.
+            let lines = refused(&[&GOOD[..], &[flag.name, "?"]].concat(), 78);
+            assert!(
+                lines.contains(&format!("`{} ?`, at character 2: ", flag.name)),
+                "{lines}"
+            );
+            assert!(lines.contains("; a right one is "), "{lines}");
+            continue;
+        }
         assert!(tested.iter().any(|word| kind.contains(word)), "{kind}");
         let line = refused(&[flag.name, "?"], 64);
         assert!(
@@ -226,7 +236,7 @@ fn check_prints_what_is_in_effect_and_starts_nothing() {
         "  --upstream 192.0.2.2:1883",
         "  --max-control-size 131072",
         "  --drain-timeout 25s",
-        "limits:",
+        "limits, the first that matches decides:",
     ] {
         assert!(
             ran.out.lines().any(|printed| printed == line),

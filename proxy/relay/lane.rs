@@ -32,7 +32,7 @@ pub(super) struct Lane {
     sink: Sink,
     /// Octets to hold at most at once.
     window: usize,
-    /// Octets written to the sink since the last [`Lane::take_carried`].
+    /// Octets forwarded since the last [`Lane::take_carried`]; the gate's own do not count.
     carried: u64,
     /// Octets thrown away since the lane is over.
     discarded: u64,
@@ -150,7 +150,7 @@ impl Lane {
         self.discarded
     }
 
-    /// Octets written since this was asked last.
+    /// Octets forwarded since this was asked last.
     pub(super) fn take_carried(&mut self) -> u64 {
         std::mem::take(&mut self.carried)
     }
@@ -292,8 +292,8 @@ impl Lane {
 
     /// Notes that octets have gone out.
     fn wrote(&mut self, len: usize) {
-        self.carried += len as u64;
         if self.inject.is_empty() {
+            self.carried += len as u64;
             if let Some(buffer) = &mut self.buffer {
                 buffer.consume(len);
             }

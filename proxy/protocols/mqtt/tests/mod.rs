@@ -1,7 +1,9 @@
 //! The rules of the MQTT gate, one by one and over random streams.
 
+mod accepting;
 mod aliases;
 mod closing;
+mod malformed;
 mod property;
 mod refusals;
 mod rules;

@@ -1,0 +1,31 @@
+//! What the tests of the sidecar as a whole share.
+//!
+//! [`Sidecar`] is the real program as a process of its own; [`FakeBroker`] and [`Raw`] are the two
+//! peers it stands between, each octet of which a test writes and reads itself; [`mqtt`] writes
+//! packets and reads answers without any code of the product; [`Mosquitto`] is a real broker.
+//! Nothing here waits without a deadline.
+
+#![allow(
+    dead_code,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    unreachable_pub,
+    unused_imports,
+    reason = "each test uses its part"
+)]
+
+mod conversation;
+mod mosquitto;
+pub mod mqtt;
+mod peer;
+mod program;
+mod sidecar;
+mod wait;
+
+pub use conversation::{Conversation, expect_quiet};
+pub use mosquitto::Mosquitto;
+pub use peer::{FakeBroker, Raw, free_port, pass};
+pub use program::{Output, Running, python};
+pub use sidecar::{Metrics, Sidecar, field};
+pub use wait::{DEADLINE, wait_for};
