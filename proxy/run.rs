@@ -76,6 +76,7 @@ impl Sidecar {
                 mqtt: mqtt::Settings {
                     message_size: config.mqtt_size,
                     vhost: config.mqtt_vhost,
+                    advertise: config.advertise,
                 },
             }),
             protocol: config.protocol,

@@ -32,6 +32,8 @@ pub struct Connect<'a> {
     pub maximum_packet_size: Option<u32>,
     /// Whether acknowledgements to the client may carry a reason string.
     pub request_problem_information: bool,
+    /// How many topic aliases the broker may use in what it sends to the client.
+    pub topic_alias_maximum: u16,
 }
 
 /// A Will (MQTT 5.0 §3.1.3.2 to §3.1.3.4).
@@ -133,11 +135,7 @@ fn fields(version: Version, body: &[u8]) -> Field<'_, Connect<'_>> {
     let (rest, properties) = if version == Version::V5 {
         connect_properties(rest)?
     } else {
-        let properties = ConnectProperties {
-            maximum_packet_size: None,
-            request_problem_information: true,
-        };
-        (rest, properties)
+        (rest, ConnectProperties::default())
     };
     let (rest, client_id) = string(rest)?;
     let (rest, will) = if has(WILL) {
@@ -158,6 +156,7 @@ fn fields(version: Version, body: &[u8]) -> Field<'_, Connect<'_>> {
         will,
         maximum_packet_size: properties.maximum_packet_size,
         request_problem_information: properties.request_problem_information,
+        topic_alias_maximum: properties.topic_alias_maximum,
     };
     Ok((rest, connect))
 }

@@ -127,7 +127,7 @@ fn packet(
 }
 
 /// A variable byte integer in its shortest form (MQTT 5.0 §1.5.5).
-fn integer(mut value: usize) -> Vec<u8> {
+pub(super) fn integer(mut value: usize) -> Vec<u8> {
     let mut octets = Vec::with_capacity(4);
     loop {
         let low = (value & 0x7F) as u8;
@@ -142,4 +142,4 @@ fn integer(mut value: usize) -> Vec<u8> {
 
 const REASON_STRING: u8 = 0x1F;
 /// The largest remaining length (MQTT 5.0 §1.5.5).
-const LONGEST: usize = 268_435_455;
+pub(super) const LONGEST: usize = 268_435_455;

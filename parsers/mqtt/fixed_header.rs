@@ -166,6 +166,11 @@ pub fn fixed_header(input: &[u8]) -> Result<Parsed<FixedHeader>, Malformed> {
     }
 }
 
+/// The octets of the control packet with this remaining length, encoded in its shortest form.
+pub fn packet_len(remaining_length: usize) -> usize {
+    1 + integer_len(remaining_length) + remaining_length
+}
+
 /// What stands where a variable byte integer should (MQTT 5.0 §1.5.5).
 pub(super) enum Integer {
     /// An integer of up to 268,435,455 and the octets it took, 1 to 4.

@@ -11,11 +11,13 @@ mod fields;
 mod fixed_header;
 mod properties;
 mod publish;
+mod rewrite;
 #[cfg(test)]
 mod tests;
 
 pub use connect::{Connect, ConnectStart, Version, Will, connect, connect_start};
 pub use encode::{Acknowledgement, acknowledgement, connack, disconnect, publish_head};
 pub use fault::{Fault, Malformed};
-pub use fixed_header::{FixedHeader, PacketType, fixed_header};
+pub use fixed_header::{FixedHeader, PacketType, fixed_header, packet_len};
 pub use publish::{Publish, QoS, publish};
+pub use rewrite::{lower_connack, lower_connect};

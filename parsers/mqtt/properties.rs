@@ -17,16 +17,25 @@ pub(super) struct ConnectProperties {
     pub(super) maximum_packet_size: Option<u32>,
     /// Whether reason strings may stand outside of CONNACK, DISCONNECT and PUBLISH (§3.1.2.11.7).
     pub(super) request_problem_information: bool,
+    /// How many topic aliases the client takes (§3.1.2.11.5).
+    pub(super) topic_alias_maximum: u16,
+}
+
+impl Default for ConnectProperties {
+    fn default() -> Self {
+        Self {
+            maximum_packet_size: None,
+            request_problem_information: true,
+            topic_alias_maximum: 0,
+        }
+    }
 }
 
 /// Reads the properties of a CONNECT.
 pub(super) fn connect_properties(input: &[u8]) -> Field<'_, ConnectProperties> {
     let (rest, mut octets) = block(input)?;
     let mut seen = Seen::default();
-    let mut properties = ConnectProperties {
-        maximum_packet_size: None,
-        request_problem_information: true,
-    };
+    let mut properties = ConnectProperties::default();
     while !octets.is_empty() {
         let start = octets;
         let (after, identifier) = variable_integer(octets)?;
@@ -53,7 +62,11 @@ pub(super) fn connect_properties(input: &[u8]) -> Field<'_, ConnectProperties> {
                 (after, _) => after,
             },
             // Topic Alias Maximum
-            0x22 => two_byte_integer(after)?.0,
+            0x22 => {
+                let (after, maximum) = two_byte_integer(after)?;
+                properties.topic_alias_maximum = maximum;
+                after
+            }
             USER_PROPERTY => user_property(after)?.0,
             // Maximum Packet Size
             0x27 => match four_byte_integer(after)? {

@@ -147,6 +147,10 @@ pub struct Args {
     #[argh(switch)]
     pub dry_run: bool,
 
+    /// refusals: tell neither clients nor brokers about limits before they meet them
+    #[argh(switch)]
+    pub no_advertise: bool,
+
     /// timeouts: from accepting a client to its CONNECT, the wait for the broker not counted
     /// [default: 10s]
     #[argh(

@@ -20,7 +20,7 @@ pub use setting::{Listener, OnUnknown, ProtocolChoice, Upstream};
 use self::limits::Limits;
 use crate::cli::{Admin, Args};
 use crate::policy::{ByteSize, Policy};
-use crate::protocols::mqtt::{MessageSize, VhostSource};
+use crate::protocols::mqtt::{Advertise, MessageSize, VhostSource};
 use crate::telemetry::Log;
 
 /// Everything that a running sizegate is told.
@@ -44,6 +44,8 @@ pub struct Config {
     pub mqtt_size: MessageSize,
     /// Where an MQTT client says which virtual host it wants.
     pub mqtt_vhost: VhostSource,
+    /// Whether peers are told about limits in advance.
+    pub advertise: Advertise,
     /// From accepting a client to its saying who it is; above 0.
     pub handshake_timeout: Duration,
     /// For reaching the broker; above 0.
@@ -79,6 +81,11 @@ impl Config {
             max_control_size: args.max_control_size,
             mqtt_size: args.mqtt_size,
             mqtt_vhost: args.mqtt_vhost,
+            advertise: if args.no_advertise {
+                Advertise::Nothing
+            } else {
+                Advertise::Largest
+            },
             handshake_timeout: args.handshake_timeout,
             connect_timeout: args.connect_timeout,
             linger: args.linger,

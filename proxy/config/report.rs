@@ -3,6 +3,7 @@
 use super::Config;
 use crate::cli;
 use crate::policy::{ByteSize, Mode, PolicySpec};
+use crate::protocols::mqtt::Advertise;
 
 impl Config {
     /// Every setting as the flag that gives it, and the table of limits; without the last line
@@ -80,6 +81,8 @@ impl Config {
             ("--threads", self.threads.to_string()),
         ];
         let dry_run = (self.policy.mode() == Mode::DryRun).then(|| "--dry-run".to_owned());
+        let no_advertise =
+            (self.advertise == Advertise::Nothing).then(|| "--no-advertise".to_owned());
         let typed = self.limits.typed.iter();
         let typed = typed.map(|(flag, text)| format!("{flag} {}", quoted(text)));
         listen
@@ -90,6 +93,7 @@ impl Config {
                     .map(|(flag, value)| format!("{flag} {value}")),
             )
             .chain(dry_run)
+            .chain(no_advertise)
             .chain(typed)
             .collect()
     }

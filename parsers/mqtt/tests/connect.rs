@@ -45,6 +45,7 @@ fn a_connect_is_read_with_every_field_there_is() {
         }),
         maximum_packet_size: Some(65_536),
         request_problem_information: false,
+        topic_alias_maximum: 0,
     };
     assert_eq!(read_connect(CONNECT_V5), Ok(expected));
 }

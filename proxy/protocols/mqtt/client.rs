@@ -6,8 +6,10 @@ use std::sync::Arc;
 use parsers::mqtt::{Connect, Version};
 
 use super::VhostSource;
-use crate::gate::{Identity, Limits};
-use crate::policy::{AddressSyntax, Policy};
+use crate::gate::{Direction, Identity, Limits};
+use crate::policy::{
+    AddressSyntax, ByteSize, Limit, Mode, OnOversize, Policy, Verdict,
+};
 
 /// What a CONNECT said that holds for the rest of the connection.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub(super) struct Client {
     user: Option<Box<str>>,
     /// The largest packet that it takes, in octets; `u32::MAX` when it did not say.
     pub(super) maximum_packet_size: u32,
+    /// The same as a limit of what the broker sends, if it said.
+    own_limit: Option<Limit>,
     /// Whether acknowledgements to it may carry a reason string.
     pub(super) reason_strings: ReasonStrings,
     /// Its limits.
@@ -69,6 +73,9 @@ impl Client {
             vhost: vhost.map(Into::into),
             user: user.map(Into::into),
             maximum_packet_size: connect.maximum_packet_size.unwrap_or(u32::MAX),
+            own_limit: connect.maximum_packet_size.map(|size| {
+                Limit::new(ByteSize(size.into()), "the client's Maximum Packet Size")
+            }),
             reason_strings: if welcome {
                 ReasonStrings::Welcome
             } else {
@@ -86,6 +93,7 @@ impl Client {
             vhost: None,
             user: None,
             maximum_packet_size: u32::MAX,
+            own_limit: None,
             reason_strings: ReasonStrings::Unwanted,
             limits,
         }
@@ -109,5 +117,26 @@ impl Client {
     /// Whether it takes a packet of this many octets.
     pub(super) fn takes(&self, packet_len: usize) -> bool {
         u64::from(self.maximum_packet_size) >= packet_len as u64
+    }
+
+    /// Judges a packet of the broker by what the client said it takes; that counts whole packets
+    /// (MQTT 5.0 §3.1.2.11.4).
+    pub(super) fn own_verdict(&self, packet_len: usize) -> Verdict<'_> {
+        match &self.own_limit {
+            Some(limit) => self.limits.weigh(limit, packet_len as u64),
+            None => Verdict::Allowed,
+        }
+    }
+
+    /// Whether a message of the broker could be kept from it while its connection lives on.
+    pub(super) fn can_lose_messages(&self, policy: &Policy) -> bool {
+        let direction = Direction::ToClient;
+        let has_limit = || {
+            let anywhere = self.limits.judge(direction, b"", u64::MAX);
+            anywhere != Verdict::Allowed || self.limits.heeds_addresses(direction)
+        };
+        policy.mode() == Mode::Enforce
+            && (self.own_limit.is_some()
+                || policy.on_oversize() == OnOversize::Reject && has_limit())
     }
 }

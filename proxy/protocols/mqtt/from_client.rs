@@ -1,137 +1,36 @@
 //! The stream of a client: its CONNECT, then packet by packet what goes on to the broker.
 
 use parsers::Parsed;
-use parsers::mqtt::{
-    ConnectStart, Fault, FixedHeader, Malformed, PacketType, Version, connect, connect_start,
-    fixed_header, publish,
-};
+use parsers::mqtt::{ConnectStart, FixedHeader, PacketType, Version, connect, connect_start};
 
 use super::client::Client;
-use super::publish::{Head, Repaired};
-use super::refuse::{Answer, Due, Word};
+use super::packets::{Halt, Run, UNEXPECTED, packet_id};
+use super::receipts::Receipts;
+use super::refuse::{Due, Word};
 use super::session::{Control, Session, Stage};
-use super::verdict::{Oversize, note, will_size};
+use super::verdict::{Note, Oversize, note, will_size};
 use crate::gate::{Direction, Ending, Gate, Meter, Reason, Side, Step, VerdictKind};
 use crate::policy::{Action, AddressSyntax, Verdict};
 use crate::protocols::Settings;
 
 impl Session {
     /// The next step in the client's stream.
-    pub(super) fn client_step(
-        &mut self,
-        input: &[u8],
-        meter: &mut Meter,
-        inject: &mut Vec<u8>,
-    ) -> Step {
-        match self.repaired.take() {
-            Some(Repaired { head, payload_len }) if !head.is_empty() => {
-                inject.extend(head);
-                self.repaired = Some(Repaired {
-                    head: Vec::new(),
-                    payload_len,
-                });
-                return Step::Inject;
-            }
-            Some(Repaired { payload_len, .. }) if payload_len > 0 => {
-                return Step::Forward(payload_len as u64);
-            }
-            _ => {}
-        }
-        if self.answers.is_full() {
-            return Step::Wait;
-        }
+    #[inline]
+    pub(super) fn client_step(&mut self, input: &[u8], meter: &mut Meter) -> Step {
         match (self.stage, self.version()) {
             (Stage::Disconnected, _) if input.is_empty() => Step::More(1),
             // After its DISCONNECT a client may not send a thing (MQTT 5.0 §3.14.4).
             (Stage::Disconnected, _) => Step::Withhold(input.len() as u64),
             (Stage::Connecting | Stage::Connected { .. }, Some(version)) => {
-                self.packets(version, input, meter)
+                let step = self.packets(Side::Client, version, input, meter);
+                step.unwrap_or_else(|| self.over())
             }
             _ => self.connect(input, meter),
         }
     }
 
-    /// Walks over the packets of a connected client, as far as they may pass.
-    fn packets(&mut self, version: Version, input: &[u8], meter: &mut Meter) -> Step {
-        let mut run = Run {
-            len: 0,
-            room: match self.stage {
-                Stage::Connecting => self.settings.max_control_size.0 - self.passed,
-                _ => u64::MAX,
-            },
-        };
-        let halt = loop {
-            let packet = input.get(run.len..).unwrap_or_default();
-            if packet.is_empty() && run.len > 0 {
-                break Halt::NeedMore(1);
-            }
-            match self.packet(version, packet, &run, meter) {
-                Ok(len) => run.len += len,
-                Err(halt) => break halt,
-            }
-            if self.stage == Stage::Disconnected {
-                break Halt::NeedMore(1);
-            }
-        };
-        // A packet that stops the run is met again once what is before it has gone out.
-        if run.len > 0 {
-            if self.stage == Stage::Connecting {
-                self.passed += run.len as u64;
-            }
-            return Step::Forward(run.len as u64);
-        }
-        match halt {
-            Halt::NeedMore(octets) => Step::More(octets),
-            Halt::Wait => Step::Wait,
-            Halt::Withhold(octets) => Step::Withhold(octets as u64),
-            Halt::Malformed(fault) => {
-                self.malformed(Side::Client, fault, meter);
-                self.over()
-            }
-            Halt::Over => self.over(),
-        }
-    }
-
-    /// Looks at the packet that starts `packet` and answers with its length if it may pass.
-    ///
-    /// What is written down here is written down once: a packet that stops the run leaves no trace
-    /// unless it is the first of the run.
-    #[inline]
-    fn packet(
-        &mut self,
-        version: Version,
-        packet: &[u8],
-        run: &Run,
-        meter: &mut Meter,
-    ) -> Result<usize, Halt> {
-        let header = match fixed_header(packet)? {
-            Parsed::Value(header) => header,
-            Parsed::NeedMore(octets) => return Err(Halt::NeedMore(octets)),
-        };
-        if version == Version::V5 {
-            header.check_shortest()?;
-        }
-        header.check(version)?;
-        if header.packet_type == PacketType::Publish {
-            match publish(&header, version, packet)? {
-                Parsed::Value(publish) => {
-                    let (header, publish) = (&header, &publish);
-                    let head = Head {
-                        header,
-                        publish,
-                        packet,
-                    };
-                    self.publish(head, run, meter)
-                }
-                Parsed::NeedMore(octets) => Err(Halt::NeedMore(octets)),
-            }
-        } else {
-            self.control(&header, packet, run, meter)
-        }
-    }
-
-    /// A packet other than PUBLISH.
-    fn control(
+    /// A packet of the client other than PUBLISH.
+    pub(super) fn client_control(
         &mut self,
         header: &FixedHeader,
         packet: &[u8],
@@ -139,38 +38,32 @@ impl Session {
         meter: &mut Meter,
     ) -> Result<usize, Halt> {
         use PacketType as P;
+        let mut acknowledged = None;
         match header.packet_type {
             P::Connect | P::Connack | P::Suback | P::Unsuback | P::Pingresp => {
                 return Err(Halt::Malformed(UNEXPECTED));
             }
-            P::Pubrel => {
-                let id_at = header.len..header.len + 2;
-                let Some(&[high, low]) = packet.get(id_at) else {
-                    return Err(Halt::NeedMore(header.len + 2));
-                };
-                let id = u16::from_be_bytes([high, low]);
-                if run.len == 0 && self.refused.remove(id) {
-                    self.owed = Some(Answer::Pubcomp { id });
-                    return Err(Halt::Withhold(header.packet_len()));
-                }
-                if self.refused.contains(id) {
-                    return Err(Halt::Wait);
-                }
+            P::Pubrel => self.pubrel(Side::Client, header, packet, run)?,
+            P::Puback | P::Pubrec if self.receipts.is_some() => {
+                acknowledged = Some(packet_id(header, packet)?);
             }
             _ => {}
         }
-        run.admit(header.packet_len())?;
-        if header.packet_len() as u64 > self.settings.max_control_size.0 {
+        let len = header.packet_len();
+        run.admit(len)?;
+        if len as u64 > self.settings.max_control_size.0 {
             run.must_be_empty()?;
-            if self.control_size(Side::Client, header.packet_len(), meter) == Control::Ends {
+            if self.control_size(Side::Client, len, meter) == Control::Ends {
                 return Err(Halt::Over);
             }
         }
-        if header.packet_type == P::Disconnect {
-            self.stage = Stage::Disconnected;
-            self.answers.clear();
+        if let (Some(id), Some(receipts)) = (acknowledged, &mut self.receipts) {
+            receipts.acknowledged(header.packet_type, id);
         }
-        Ok(header.packet_len())
+        if header.packet_type == P::Disconnect {
+            self.disconnected();
+        }
+        Ok(len)
     }
 
     /// The first packet of the client.
@@ -192,6 +85,9 @@ impl Session {
             let policy = &self.settings.policy;
             let limits = policy.identify(&stranger, AddressSyntax::Topic);
             self.client = Some(Client::unread(version, limits));
+            // What it said about topic aliases is not known.
+            self.from_client.has_aliases = true;
+            self.from_broker.has_aliases = true;
             if self.control_size(Side::Client, len, meter) == Control::Ends {
                 return self.over();
             }
@@ -230,28 +126,24 @@ impl Session {
         if let Some(will) = &connect.will {
             let topic = will.topic.as_bytes();
             let size = will_size(self.settings.mqtt.message_size, will);
+            let will = |meter: &mut Meter, verdict, limit: &_| {
+                let what = Note {
+                    direction: Direction::ToBroker,
+                    verdict,
+                    action: Action::Close,
+                    topic,
+                    message_size: size,
+                };
+                note(meter, what, size, limit);
+            };
             let refused = match client.limits.judge(Direction::ToBroker, topic, size) {
                 Verdict::Allowed => None,
                 Verdict::WouldDeny(limit) => {
-                    note(
-                        meter,
-                        VerdictKind::WouldDeny,
-                        topic,
-                        size,
-                        limit,
-                        Action::Close,
-                    );
+                    will(meter, VerdictKind::WouldDeny, limit);
                     None
                 }
                 Verdict::Denied(limit) => {
-                    note(
-                        meter,
-                        VerdictKind::Denied,
-                        topic,
-                        size,
-                        limit,
-                        Action::Close,
-                    );
+                    will(meter, VerdictKind::Denied, limit);
                     let limit = limit.clone();
                     Some(Oversize { size, limit })
                 }
@@ -263,8 +155,18 @@ impl Session {
             }
         }
         self.stage = Stage::Connecting;
-        self.passed = packet.len() as u64;
-        Step::Forward(packet.len() as u64)
+        if client.can_lose_messages(&self.settings.policy) {
+            self.receipts = Some(Box::new(Receipts::default()));
+        }
+        self.from_client.has_aliases = true;
+        let Some(lowered) = self.connect_for_broker(start, packet) else {
+            self.from_broker.has_aliases = connect.topic_alias_maximum > 0;
+            self.passed = packet.len() as u64;
+            return Step::Forward(packet.len() as u64);
+        };
+        self.passed = lowered.len() as u64;
+        self.from_client.replace(lowered, 0);
+        Step::Withhold(packet.len() as u64)
     }
 
     /// The end that has been decided.
@@ -275,60 +177,6 @@ impl Session {
         }
     }
 }
-
-/// The packets at the front of the input that go to the broker in one piece.
-pub(super) struct Run {
-    /// Their octets; may reach beyond the input by the rest of the last packet.
-    len: usize,
-    /// Octets that may go to the broker now; fewer than all only before it accepted the client.
-    room: u64,
-}
-
-impl Run {
-    /// Lets a packet join, unless the broker has to accept the client first.
-    #[inline]
-    pub(super) fn admit(&self, len: usize) -> Result<(), Halt> {
-        if (self.len + len) as u64 <= self.room {
-            Ok(())
-        } else {
-            Err(Halt::Wait)
-        }
-    }
-
-    /// Lets the packets before this one go out first.
-    pub(super) fn must_be_empty(&self) -> Result<(), Halt> {
-        if self.len == 0 {
-            Ok(())
-        } else {
-            Err(Halt::Wait)
-        }
-    }
-}
-
-/// Why a run of packets ends before the next one.
-pub(super) enum Halt {
-    /// Too little of it is there: this many octets are needed.
-    NeedMore(usize),
-    /// It has to wait.
-    Wait,
-    /// It is thrown away, and is this many octets long.
-    Withhold(usize),
-    /// It is not allowed.
-    Malformed(Malformed),
-    /// The connection has been ended over it.
-    Over,
-}
-
-impl From<Malformed> for Halt {
-    fn from(fault: Malformed) -> Self {
-        Self::Malformed(fault)
-    }
-}
-
-const UNEXPECTED: Malformed = Malformed {
-    at: 0,
-    what: Fault::UnexpectedPacket,
-};
 
 /// CONNACK "unacceptable protocol version" (MQTT 3.1.1 §3.2.2.3).
 const RETURN_UNACCEPTABLE_VERSION: u8 = 0x01;

@@ -4,14 +4,19 @@
 //! answered after its last octet. Knows control packets, packet identifiers and who may send what;
 //! leaves topics, properties and sessions to the broker, and limits to the policy.
 
+mod advertise;
 mod aliases;
 mod client;
 mod from_broker;
 mod from_client;
+mod outstanding;
 mod packet_ids;
+mod packets;
 mod publish;
+mod receipts;
 mod refuse;
 mod session;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -29,6 +34,18 @@ pub struct Settings {
     pub message_size: MessageSize,
     /// Where a client says which virtual host it wants.
     pub vhost: VhostSource,
+    /// Whether peers are told about limits in advance.
+    pub advertise: Advertise,
+}
+
+/// Whether peers are told about limits in advance, by MQTT 5.0's Maximum Packet Size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Advertise {
+    /// They are not: CONNECT and CONNACK pass as they were received (`--no-advertise`).
+    #[default]
+    Nothing,
+    /// They are told the largest limit that the client could meet.
+    Largest,
 }
 
 /// Where an MQTT client says which virtual host it wants (`--mqtt-vhost`); MQTT itself has none.

@@ -12,7 +12,7 @@ use super::packet_ids::PacketIds;
 use super::verdict::Oversize;
 use crate::gate::Ending;
 
-/// An answer that the client is owed.
+/// An answer that the sender of a packet is owed, which the other side never saw.
 #[derive(Debug)]
 pub(super) enum Answer {
     /// PUBACK for a refused PUBLISH.
@@ -75,6 +75,7 @@ impl Answers {
                     Some(oversize.text()),
                 ),
                 Answer::Pubrec { id, dup: true, .. } if resumed => {
+                    refused.remove(id);
                     (PacketType::Pubrec, id, SUCCESS, None)
                 }
                 Answer::Pubrec { id, oversize, .. } => {
@@ -195,8 +196,8 @@ fn fitting(
     Err(DoesNotFit)
 }
 
-const SUCCESS: u8 = 0x00;
-const PACKET_IDENTIFIER_NOT_FOUND: u8 = 0x92;
+pub(super) const SUCCESS: u8 = 0x00;
+pub(super) const PACKET_IDENTIFIER_NOT_FOUND: u8 = 0x92;
 /// "An implementation or administrative imposed limit has been exceeded": the one of the legal
 /// codes for PUBACK and PUBREC that fits (MQTT 5.0 §3.4.2.1). 0x95 is not among them.
-const QUOTA_EXCEEDED: u8 = 0x97;
+pub(super) const QUOTA_EXCEEDED: u8 = 0x97;

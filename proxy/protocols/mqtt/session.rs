@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use parsers::mqtt::{Malformed, Version};
 
-use super::aliases::Aliases;
 use super::client::Client;
-use super::packet_ids::PacketIds;
-use super::publish::Repaired;
-use super::refuse::{Answer, Answers, Due, Farewell, Greeting, Word};
+use super::receipts::{Receipts, Terms};
+use super::refuse::{Answers, Due, Farewell, Greeting, Word};
+use super::stream::Stream;
 use crate::gate::{
     Ending, Gate, HangUp, Identity, Limits, Meter, Phase, Reason, Report, Side, Step, VerdictKind,
 };
@@ -32,16 +31,15 @@ pub(super) struct Session {
     /// Octets of the client that went to the broker before it accepted the client; at most
     /// `max_control_size`.
     pub(super) passed: u64,
-    /// What the client is owed once the PUBLISH that is being thrown away has gone by.
-    pub(super) owed: Option<Answer>,
+    /// What is kept about the client's packets.
+    pub(super) from_client: Stream,
+    /// What is kept about the broker's packets.
+    pub(super) from_broker: Stream,
     /// What the client is owed now; at most [`Answers::CEILING`] and what was owed.
     pub(super) answers: Answers,
-    /// Refused QoS 2 PUBLISHes whose PUBREL, if one comes, is not the broker's.
-    pub(super) refused: PacketIds,
-    /// What the client's topic aliases stand for, as far as they matter.
-    pub(super) aliases: Aliases,
-    /// What takes the place of the head that is being thrown away.
-    pub(super) repaired: Option<Repaired>,
+    /// What the broker is owed in the client's place; none where no message can be kept from the
+    /// client, and when a side has left.
+    pub(super) receipts: Option<Box<Receipts>>,
     /// How the connection ends, once that is decided.
     pub(super) farewell: Option<Farewell>,
     /// Whether the word of the farewell has been said.
@@ -80,11 +78,10 @@ impl Session {
             stage: Stage::AwaitingConnect,
             client: None,
             passed: 0,
-            owed: None,
+            from_client: Stream::default(),
+            from_broker: Stream::default(),
             answers: Answers::default(),
-            refused: PacketIds::default(),
-            aliases: Aliases::default(),
-            repaired: None,
+            receipts: None,
             farewell: None,
             said: false,
         }
@@ -167,6 +164,32 @@ impl Session {
         self.farewell.get_or_insert(Farewell { ending, due, word });
     }
 
+    /// Takes note that a side leaves, or that the broker refused the client: nobody is owed
+    /// anything any more.
+    pub(super) fn disconnected(&mut self) {
+        self.stage = Stage::Disconnected;
+        self.answers.clear();
+        self.receipts = None;
+    }
+
+    /// What is kept about the packets of a side.
+    #[inline]
+    pub(super) fn stream(&mut self, from: Side) -> &mut Stream {
+        match from {
+            Side::Client => &mut self.from_client,
+            Side::Broker => &mut self.from_broker,
+        }
+    }
+
+    /// Whether the broker is to be told something in the client's place now.
+    #[inline]
+    pub(super) fn receipts_are_due(&self) -> bool {
+        match (&self.receipts, self.stage) {
+            (Some(receipts), Stage::Connected { .. }) => receipts.are_due(),
+            _ => false,
+        }
+    }
+
     /// The version that the client speaks, once it has said.
     pub(super) fn version(&self) -> Option<Version> {
         self.client.as_ref().map(|client| client.version)
@@ -179,7 +202,7 @@ impl Session {
         {
             let written = self
                 .answers
-                .write(client, resumed, &mut self.refused, inject);
+                .write(client, resumed, &mut self.from_client.refused, inject);
             if written.is_err() {
                 let word = Word::Reason {
                     code: PACKET_TOO_LARGE,
@@ -208,6 +231,17 @@ impl Session {
         Some(Step::End(farewell.ending))
     }
 
+    /// Writes down what the broker is owed at this boundary between the client's packets.
+    fn tell_broker(&mut self, out: &mut Vec<u8>) {
+        let terms = Terms {
+            is_v5: self.version() == Some(Version::V5),
+            is_resumed: self.stage == Stage::Connected { resumed: true },
+        };
+        if let Some(receipts) = &mut self.receipts {
+            receipts.write(terms, &mut self.from_broker.refused, out);
+        }
+    }
+
     fn farewell_is_due(&self) -> bool {
         let accepted = matches!(self.stage, Stage::Connected { .. } | Stage::Disconnected);
         self.farewell
@@ -218,31 +252,47 @@ impl Session {
 
 impl Gate for Session {
     fn step(&mut self, from: Side, input: &[u8], meter: &mut Meter, inject: &mut Vec<u8>) -> Step {
+        // What has begun to go out is finished first.
         match from {
             Side::Client => {
-                if let Some(answer) = self.owed.take() {
+                if let Some(answer) = self.from_client.owed.take() {
                     self.answers.push(answer);
                 }
-                match &self.farewell {
-                    // A packet that has begun to go out is finished first.
-                    Some(farewell) if self.repaired.is_none() => Step::End(farewell.ending),
-                    _ => self.client_step(input, meter, inject),
+                if let Some(step) = self.from_client.go_on(inject) {
+                    return step;
                 }
+                if let Some(farewell) = &self.farewell {
+                    return Step::End(farewell.ending);
+                }
+                if self.receipts_are_due() {
+                    self.tell_broker(inject);
+                    return Step::Inject;
+                }
+                if self.answers.is_full() {
+                    return Step::Wait;
+                }
+                self.client_step(input, meter)
             }
             Side::Broker => {
+                let owed = self.from_broker.owed.take();
+                if let (Some(answer), Some(receipts)) = (owed, &mut self.receipts) {
+                    receipts.owe(&answer);
+                }
+                if let Some(step) = self.from_broker.go_on(inject) {
+                    return step;
+                }
                 self.own_words(inject)
-                    .unwrap_or_else(|| match self.broker_step(input, meter) {
-                        Some(step) => step,
-                        // The broker's octets ended the connection: no packet has begun to go out.
-                        None => self.own_words(inject).unwrap_or(Step::Wait),
-                    })
+                    .or_else(|| self.broker_step(input, meter))
+                    // The broker's octets ended the connection: no packet has begun to go out.
+                    .or_else(|| self.own_words(inject))
+                    .unwrap_or(Step::Wait)
             }
         }
     }
 
     fn pending(&self, from: Side) -> bool {
         match from {
-            Side::Client => self.farewell.is_some(),
+            Side::Client => self.farewell.is_some() || self.receipts_are_due(),
             Side::Broker => {
                 let answers =
                     matches!(self.stage, Stage::Connected { .. }) && !self.answers.is_empty();

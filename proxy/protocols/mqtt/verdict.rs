@@ -35,7 +35,7 @@ pub(super) fn will_size(counts: MessageSize, will: &Will<'_>) -> u64 {
 }
 
 /// A message over its limit that is to be refused.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Oversize {
     /// Its size in octets.
     pub(super) size: u64,
@@ -53,19 +53,30 @@ impl Oversize {
     }
 }
 
-/// Writes down a message that is over its limit.
+/// What there is to say about a message over its limit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Note<'a> {
+    pub(super) direction: Direction,
+    pub(super) verdict: VerdictKind,
+    pub(super) action: Action,
+    pub(super) topic: &'a [u8],
+    /// Its size, as configured.
+    pub(super) message_size: u64,
+}
+
+/// Writes down a message whose `size` is over this limit.
 #[cold]
-pub(super) fn note(
-    meter: &mut Meter,
-    verdict: VerdictKind,
-    topic: &[u8],
-    size: u64,
-    limit: &Limit,
-    action: Action,
-) {
-    meter.message(Direction::ToBroker, verdict, size);
+pub(super) fn note(meter: &mut Meter, what: Note<'_>, size: u64, limit: &Limit) {
+    let Note {
+        direction,
+        verdict,
+        action,
+        topic,
+        message_size,
+    } = what;
+    meter.message(direction, verdict, message_size);
     meter.reports.push(Report::Refused(Refusal {
-        direction: Direction::ToBroker,
+        direction,
         verdict,
         action,
         address: Some(String::from_utf8_lossy(topic).into_owned()),

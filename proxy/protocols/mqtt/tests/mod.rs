@@ -11,7 +11,7 @@ mod rules;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use super::{MessageSize, VhostSource};
+use super::{Advertise, MessageSize, VhostSource};
 use crate::gate::harness::Harness;
 use crate::gate::{Report, Side};
 use crate::policy::{ByteSize, Limit, Mode, OnOversize, Policy};
@@ -21,20 +21,24 @@ use crate::protocols::{Opening, Settings};
 #[derive(Clone, Copy, Debug)]
 struct Terms {
     limit: u64,
+    receive_limit: u64,
     on_oversize: OnOversize,
     mode: Mode,
     message_size: MessageSize,
     max_control_size: u64,
+    advertise: Advertise,
 }
 
 impl Default for Terms {
     fn default() -> Self {
         Self {
             limit: 100,
+            receive_limit: 0,
             on_oversize: OnOversize::Reject,
             mode: Mode::Enforce,
             message_size: MessageSize::Packet,
             max_control_size: 1024,
+            advertise: Advertise::Nothing,
         }
     }
 }
@@ -45,7 +49,7 @@ impl Terms {
         let limit = |size, rule: &str| Limit::new(ByteSize(size), rule);
         let policy = Policy::new(
             limit(self.limit, "--max-message-size"),
-            limit(0, "--max-receive-size"),
+            limit(self.receive_limit, "--max-receive-size"),
             self.on_oversize,
             self.mode,
         );
@@ -55,6 +59,7 @@ impl Terms {
             mqtt: super::Settings {
                 message_size: self.message_size,
                 vhost: VhostSource::Nowhere,
+                advertise: self.advertise,
             },
         });
         Harness::new(super::open(&Opening {

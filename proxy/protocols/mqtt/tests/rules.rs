@@ -20,6 +20,7 @@ fn open(rules: &[&str], vhost: VhostSource) -> Harness {
         mqtt: crate::protocols::mqtt::Settings {
             message_size: MessageSize::Packet,
             vhost,
+            advertise: Advertise::Nothing,
         },
     });
     Harness::new(crate::protocols::mqtt::open(&Opening {
