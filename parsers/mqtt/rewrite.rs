@@ -122,7 +122,9 @@ impl Properties {
             Some((_, size)) if size <= ceiling => None,
             Some((at, _)) => {
                 let mut octets = packet.to_vec();
-                octets.get_mut(at..at + value.len())?.copy_from_slice(&value);
+                octets
+                    .get_mut(at..at + value.len())?
+                    .copy_from_slice(&value);
                 Some(Lowered { octets, added: 0 })
             }
             None => {

@@ -62,10 +62,17 @@ impl Harness {
 
     /// Carries out steps until neither stream has one.
     pub(crate) fn settle(&mut self) {
-        while [Side::Client, Side::Broker]
-            .map(|from| self.turn(from))
-            .contains(&true)
+        let sides = [Side::Client, Side::Broker];
+        while sides.map(|from| self.turn(from)).contains(&true)
+            || sides.map(|from| self.is_pending(from)).contains(&true)
         {}
+    }
+
+    /// Whether a stream that could be asked for a step has one that no octet of it brings about.
+    fn is_pending(&mut self, from: Side) -> bool {
+        let stream = self.stream(from);
+        let is_idle = stream.forward + stream.withhold == 0 && stream.ending.is_none();
+        is_idle && self.gate.pending(from)
     }
 
     fn stream(&mut self, from: Side) -> &mut Stream {

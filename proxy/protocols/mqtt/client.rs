@@ -7,9 +7,7 @@ use parsers::mqtt::{Connect, Version};
 
 use super::VhostSource;
 use crate::gate::{Direction, Identity, Limits};
-use crate::policy::{
-    AddressSyntax, ByteSize, Limit, Mode, OnOversize, Policy, Verdict,
-};
+use crate::policy::{AddressSyntax, ByteSize, Limit, Mode, OnOversize, Policy, Verdict};
 
 /// What a CONNECT said that holds for the rest of the connection.
 #[derive(Debug)]
@@ -73,9 +71,9 @@ impl Client {
             vhost: vhost.map(Into::into),
             user: user.map(Into::into),
             maximum_packet_size: connect.maximum_packet_size.unwrap_or(u32::MAX),
-            own_limit: connect.maximum_packet_size.map(|size| {
-                Limit::new(ByteSize(size.into()), "the client's Maximum Packet Size")
-            }),
+            own_limit: connect
+                .maximum_packet_size
+                .map(|size| Limit::new(ByteSize(size.into()), "the client's Maximum Packet Size")),
             reason_strings: if welcome {
                 ReasonStrings::Welcome
             } else {

@@ -138,10 +138,16 @@ mod tests {
             (1..=u16::MAX).for_each(|id| outstanding.push(id, Whose::Client));
         }
         assert_eq!(outstanding.queue.len(), usize::from(u16::MAX));
-        for id in (1..=u16::MAX).rev().step_by(2).chain((1..=u16::MAX).step_by(2)) {
+        for id in (1..=u16::MAX)
+            .rev()
+            .step_by(2)
+            .chain((1..=u16::MAX).step_by(2))
+        {
             outstanding.acknowledged(id);
         }
-        (2..=u16::MAX).step_by(2).for_each(|id| outstanding.acknowledged(id));
+        (2..=u16::MAX)
+            .step_by(2)
+            .for_each(|id| outstanding.acknowledged(id));
         assert!(outstanding.queue.is_empty());
         assert_eq!(outstanding.queue.capacity(), 0, "nothing is kept");
     }

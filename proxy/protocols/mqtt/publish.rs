@@ -46,8 +46,7 @@ impl Session {
             header, publish, ..
         } = head;
         let may_have_alias = stream.has_aliases && publish.properties_len > 0;
-        let aliases_matter =
-            !stream.aliases.is_empty() || client.limits.heeds_addresses(direction);
+        let aliases_matter = !stream.aliases.is_empty() || client.limits.heeds_addresses(direction);
         if may_have_alias && aliases_matter {
             return self.publish_by_alias(from, head, run, meter);
         }
@@ -94,15 +93,15 @@ impl Session {
             header.packet_len()
         };
         let message_size = message_size(self.settings.mqtt.message_size, header, publish);
-        let (verdict, size, on_oversize) =
-            match client.limits.judge(direction, topic, message_size) {
-                // What its receiver does not take is thrown away, whatever is done to what the
-                // operator does not want (MQTT 5.0 §3.1.2.11.4). It is judged as it would go out.
-                Verdict::Allowed if from == Side::Broker => {
-                    (client.own_verdict(len), len as u64, OnOversize::Reject)
-                }
-                verdict => (verdict, message_size, self.settings.policy.on_oversize()),
-            };
+        let (verdict, size, on_oversize) = match client.limits.judge(direction, topic, message_size)
+        {
+            // What its receiver does not take is thrown away, whatever is done to what the
+            // operator does not want (MQTT 5.0 §3.1.2.11.4). It is judged as it would go out.
+            Verdict::Allowed if from == Side::Broker => {
+                (client.own_verdict(len), len as u64, OnOversize::Reject)
+            }
+            verdict => (verdict, message_size, self.settings.policy.on_oversize()),
+        };
         let what = |verdict| Note {
             direction,
             verdict,

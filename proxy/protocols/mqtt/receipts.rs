@@ -50,7 +50,11 @@ impl Receipts {
         match *answer {
             Answer::Puback { id, .. } => self.pubacks.push(id, Whose::Ours),
             Answer::Pubrec { id, dup, .. } => {
-                let whose = if dup { Whose::OursRepeated } else { Whose::Ours };
+                let whose = if dup {
+                    Whose::OursRepeated
+                } else {
+                    Whose::Ours
+                };
                 self.pubrecs.push(id, whose);
             }
             Answer::Pubcomp { id } => self.pubcomps.push_back(id),
@@ -68,12 +72,7 @@ impl Receipts {
     /// A repeated PUBLISH of QoS 2 in a resumed session may be the client's already: its PUBREC is
     /// a success, and the PUBREL that follows is the client's to answer. `refused` learns which
     /// PUBREL will be sizegate's. A reason string would help nobody here.
-    pub(super) fn write(
-        &mut self,
-        terms: Terms,
-        refused: &mut PacketIds,
-        out: &mut Vec<u8>,
-    ) {
+    pub(super) fn write(&mut self, terms: Terms, refused: &mut PacketIds, out: &mut Vec<u8>) {
         let mut write = |packet_type, packet_id, reason_code| {
             let reason_code = if terms.is_v5 { reason_code } else { SUCCESS };
             acknowledgement(

@@ -200,9 +200,9 @@ impl Session {
         if let (Stage::Connected { resumed }, Some(client)) = (self.stage, &self.client)
             && !self.answers.is_empty()
         {
-            let written = self
-                .answers
-                .write(client, resumed, &mut self.from_client.refused, inject);
+            let written =
+                self.answers
+                    .write(client, resumed, &mut self.from_client.refused, inject);
             if written.is_err() {
                 let word = Word::Reason {
                     code: PACKET_TOO_LARGE,

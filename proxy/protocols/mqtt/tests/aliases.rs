@@ -11,7 +11,7 @@ use proptest::sample::Index;
 use super::*;
 
 /// A PUBLISH of QoS 0 to a topic, or to none, with an alias, or with none.
-fn aliased(topic: &str, alias: Option<u16>, payload: &[u8]) -> Vec<u8> {
+pub(super) fn aliased(topic: &str, alias: Option<u16>, payload: &[u8]) -> Vec<u8> {
     let mut body = string(topic);
     match alias {
         Some(alias) => body.extend([&[3, 0x23][..], &alias.to_be_bytes()].concat()),
@@ -21,7 +21,7 @@ fn aliased(topic: &str, alias: Option<u16>, payload: &[u8]) -> Vec<u8> {
     packet(0x30, &body)
 }
 
-const BIG: &[u8] = &[b'b'; 200];
+pub(super) const BIG: &[u8] = &[b'b'; 200];
 
 #[test]
 fn an_alias_that_a_refused_message_set_is_made_good_once() {

@@ -1,10 +1,15 @@
 //! The rules of the MQTT gate, one by one and over random streams.
 
 mod accepting;
+mod advertise;
 mod aliases;
 mod closing;
+mod corners;
 mod malformed;
 mod property;
+mod receive;
+mod receive_aliases;
+mod receive_order;
 mod refusals;
 mod rules;
 
@@ -44,8 +49,8 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// A gate whose client has said nothing yet.
-    fn open(self) -> Harness {
+    /// What all connections are held to.
+    fn settings(self) -> Arc<Settings> {
         let limit = |size, rule: &str| Limit::new(ByteSize(size), rule);
         let policy = Policy::new(
             limit(self.limit, "--max-message-size"),
@@ -53,7 +58,7 @@ impl Terms {
             self.on_oversize,
             self.mode,
         );
-        let settings = Arc::new(Settings {
+        Arc::new(Settings {
             policy: Arc::new(policy),
             max_control_size: ByteSize(self.max_control_size),
             mqtt: super::Settings {
@@ -61,11 +66,25 @@ impl Terms {
                 vhost: VhostSource::Nowhere,
                 advertise: self.advertise,
             },
-        });
+        })
+    }
+
+    /// A gate whose client has said nothing yet.
+    fn open(self) -> Harness {
         Harness::new(super::open(&Opening {
-            settings: &settings,
+            settings: &self.settings(),
             peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
         }))
+    }
+
+    /// The same, with these properties of CONNECT and this Session Present.
+    fn connected_with(self, level: u8, properties: &[u8], session_present: u8) -> Harness {
+        let mut gate = self.open();
+        gate.feed(Side::Client, &connect_with(level, properties, 0, &[]));
+        gate.feed(Side::Broker, &connack_resuming(level, session_present, 0));
+        gate.sent_to(Side::Broker);
+        gate.sent_to(Side::Client);
+        gate
     }
 
     /// A gate whose client the broker has accepted; what they said is taken away.
@@ -78,6 +97,17 @@ impl Terms {
         gate
     }
 }
+
+/// A limit of 100 octets for what the client is sent, and none for what it sends.
+const RECEIVE: Terms = Terms {
+    limit: 0,
+    receive_limit: 100,
+    on_oversize: OnOversize::Reject,
+    mode: Mode::Enforce,
+    message_size: MessageSize::Packet,
+    max_control_size: 1024,
+    advertise: Advertise::Nothing,
+};
 
 /// What a side is sent when it is sent nothing.
 const NOTHING: [u8; 0] = [];
@@ -164,6 +194,14 @@ fn publish_flagged(level: u8, flags: u8, id: u16, len: usize) -> Vec<u8> {
 /// PUBACK, PUBREC, PUBREL or PUBCOMP in their short form.
 fn ack(first: u8, id: u16) -> Vec<u8> {
     packet(first, &id.to_be_bytes())
+}
+
+/// The same with a reason code, which MQTT 5.0 alone has, and nothing else.
+fn ack_code(level: u8, first: u8, id: u16, code: u8) -> Vec<u8> {
+    match level {
+        V5 => packet(first, &[&id.to_be_bytes()[..], &[code]].concat()),
+        _ => ack(first, id),
+    }
 }
 
 /// PUBACK or PUBREC of MQTT 5.0 with a reason code and a reason string.
