@@ -138,16 +138,10 @@ mod tests {
             (1..=u16::MAX).for_each(|id| outstanding.push(id, Whose::Client));
         }
         assert_eq!(outstanding.queue.len(), usize::from(u16::MAX));
-        for id in (1..=u16::MAX)
-            .rev()
-            .step_by(2)
-            .chain((1..=u16::MAX).step_by(2))
-        {
+        // What comes last is acknowledged first, and then twice.
+        for id in (u16::MAX - 100..=u16::MAX).rev().chain(1..=u16::MAX) {
             outstanding.acknowledged(id);
         }
-        (2..=u16::MAX)
-            .step_by(2)
-            .for_each(|id| outstanding.acknowledged(id));
         assert!(outstanding.queue.is_empty());
         assert_eq!(outstanding.queue.capacity(), 0, "nothing is kept");
     }

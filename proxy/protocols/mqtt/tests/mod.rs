@@ -6,6 +6,7 @@ mod aliases;
 mod closing;
 mod corners;
 mod malformed;
+mod model;
 mod property;
 mod receive;
 mod receive_aliases;
