@@ -13,8 +13,13 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Starts both, the sidecar with these flags.
+    /// Starts both, the sidecar with these flags; neither is told about limits.
     pub fn start(flags: &[&str]) -> Self {
+        Self::advertising(&[flags, &["--no-advertise"]].concat())
+    }
+
+    /// The same, and both are told about limits.
+    pub fn advertising(flags: &[&str]) -> Self {
         let broker = FakeBroker::start();
         let sidecar = Sidecar::start(broker.address(), flags);
         Self { sidecar, broker }

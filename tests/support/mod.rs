@@ -2,7 +2,8 @@
 //!
 //! [`Sidecar`] is the real program as a process of its own; [`FakeBroker`] and [`Raw`] are the two
 //! peers it stands between, each octet of which a test writes and reads itself; [`mqtt`] writes
-//! packets and reads answers without any code of the product; [`Mosquitto`] is a real broker.
+//! packets and reads answers without any code of the product; [`Mosquitto`] and [`RabbitMq`] are
+//! real brokers.
 //! Nothing here waits without a deadline.
 
 #![allow(
@@ -20,12 +21,14 @@ mod mosquitto;
 pub mod mqtt;
 mod peer;
 mod program;
+mod rabbitmq;
 mod sidecar;
 mod wait;
 
 pub use conversation::{Conversation, expect_quiet};
 pub use mosquitto::Mosquitto;
 pub use peer::{FakeBroker, Raw, free_port, pass};
-pub use program::{Output, Running, python};
+pub use program::{Output, Running, node_modules, python};
+pub use rabbitmq::RabbitMq;
 pub use sidecar::{Metrics, Sidecar, field};
 pub use wait::{DEADLINE, wait_for};

@@ -123,3 +123,18 @@ pub fn python() -> String {
     );
     python.to_str().unwrap().to_owned()
 }
+
+/// The folder with the client libraries for Node: that of `SIZEGATE_TEST_NODE`, or the one that
+/// `tests/run` makes.
+pub fn node_modules() -> String {
+    let folder = std::env::var_os("SIZEGATE_TEST_NODE").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/test-node/node_modules"),
+        PathBuf::from,
+    );
+    assert!(
+        folder.exists(),
+        "{} does not exist: run tests/run once, or set SIZEGATE_TEST_NODE",
+        folder.display()
+    );
+    folder.to_str().unwrap().to_owned()
+}
