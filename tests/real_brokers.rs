@@ -118,6 +118,25 @@ fn a_message_without_acknowledgement_is_dropped_and_the_others_arrive() {
 }
 
 #[test]
+fn a_publisher_that_heeds_the_limit_it_is_told_sends_nothing_and_one_that_does_not_is_refused() {
+    let broker = Mosquitto::start();
+    let sidecar = Sidecar::start(broker.address(), &LIMIT);
+    let large = "x".repeat(LARGE);
+    let output = mosquitto_pub(sidecar.listen(), "mqttv5", "t/large", "1", &large);
+    assert_eq!(output.code, Some(0), "{}", output.errors);
+    let denied = || {
+        let metrics = sidecar.metrics();
+        metrics.value("sizegate_messages_total", &[("verdict", "denied")])
+    };
+    assert!(denied() < 0.5);
+    let size = LARGE.to_string();
+    let observed = paho("paho_oversize.py", sidecar.listen(), &["5", "1", &size]);
+    assert_eq!(observed["large"][0], 0x97, "{observed}");
+    assert_eq!(observed["connects"], 1, "{observed}");
+    assert!((denied() - 1.0).abs() < 0.5);
+}
+
+#[test]
 fn a_large_message_reaches_a_subscriber_through_us() {
     let (broker, sidecar) = limited();
     subscribe_for_later(sidecar.listen(), "mqttv5");
@@ -131,7 +150,8 @@ fn a_large_message_reaches_a_subscriber_through_us() {
 fn both_ways<T: Debug + PartialEq>(play: impl Fn(SocketAddr) -> T) -> T {
     let alone = Mosquitto::start();
     let without = play(alone.address());
-    let (_broker, sidecar) = limited();
+    let broker = Mosquitto::start();
+    let sidecar = Sidecar::start(broker.address(), &LIMIT);
     let with = play(sidecar.listen());
     assert_eq!(without, with, "without us and with us");
     let metrics = sidecar.metrics();
@@ -142,9 +162,13 @@ fn both_ways<T: Debug + PartialEq>(play: impl Fn(SocketAddr) -> T) -> T {
     with
 }
 
+/// A limit that nobody is told of, so that it is met.
 fn limited() -> (Mosquitto, Sidecar) {
     let broker = Mosquitto::start();
-    let sidecar = Sidecar::start(broker.address(), &LIMIT);
+    let sidecar = Sidecar::start(
+        broker.address(),
+        &[&LIMIT[..], &["--no-advertise"]].concat(),
+    );
     (broker, sidecar)
 }
 

@@ -30,7 +30,7 @@ fn problems(config: Result<Config, Problems>) -> Vec<String> {
 fn each_setting_arrives_where_it_belongs() {
     let config = with(
         "--protocol mqtt --on-unknown forward --max-connections 7 --max-message-size 1000 \
-         --max-control-size 4Ki --mqtt-size payload --on-oversize detach --dry-run \
+         --max-control-size 4Ki --mqtt-size payload --on-oversize detach --dry-run --no-advertise \
          --handshake-timeout 1s --connect-timeout 2s --linger 3s --drain-timeout 4s \
          --admin [::1]:9 --log-level debug --log-format json --threads 3",
     )
@@ -42,6 +42,7 @@ fn each_setting_arrives_where_it_belongs() {
     assert_eq!(config.mqtt_size, MessageSize::Payload);
     assert_eq!(config.policy.on_oversize(), OnOversize::Detach);
     assert_eq!(config.policy.mode(), Mode::DryRun);
+    assert_eq!(config.advertise, Advertise::Nothing);
     let times = [1, 2, 3, 4].map(Duration::from_secs);
     let Config {
         handshake_timeout,
@@ -227,13 +228,19 @@ fn all_problems_are_told_at_once_and_the_exit_code_is_78() {
 }
 
 #[test]
+fn limits_are_told_in_advance_unless_that_is_switched_off() {
+    assert_eq!(with("").unwrap().advertise, Advertise::Largest);
+}
+
+#[test]
 fn the_report_has_every_flag_and_is_the_configuration_again() {
     let lines = [
         "",
         "--listen [::1]:0 --dry-run --max-message-size 1Mi --drain-timeout 90s --admin off \
          --protocol mqtt --max-connections 7 --linger 1500ms --log-level trace \
          --limit group:prod/devs=64Ki --group prod/devs=alice,bob --limit peer:10.8.0.0/16=0 \
-         --receive-limit address:a/b=1Ki --max-receive-size 2Mi --mqtt-vhost username",
+         --receive-limit address:a/b=1Ki --max-receive-size 2Mi --mqtt-vhost username \
+         --no-advertise",
     ];
     for line in lines {
         let report = with(line).expect("a good configuration").report();
@@ -253,7 +260,9 @@ fn the_report_has_every_flag_and_is_the_configuration_again() {
                 flag.name
             );
         }
-        assert_eq!(typed.contains("--dry-run"), line.contains("--dry-run"));
+        for switch in ["--dry-run", "--no-advertise"] {
+            assert_eq!(typed.contains(switch), line.contains(switch), "{switch}");
+        }
     }
 }
 

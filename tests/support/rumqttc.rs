@@ -38,11 +38,12 @@ enum End {
 }
 
 impl End {
-    fn of(is_exactly_once: bool, id: u16) -> Self {
-        if is_exactly_once {
-            Self::Unreleased(id)
-        } else {
-            Self::Here
+    /// What it is after one more message.
+    fn or(self, is_last: bool, is_exactly_once: bool, id: u16) -> Self {
+        match (is_last, is_exactly_once) {
+            (false, _) => self,
+            (true, true) => Self::Unreleased(id),
+            (true, false) => Self::Here,
         }
     }
 
@@ -72,9 +73,8 @@ fn v4(to: SocketAddr, phase: &str, take: &mut dyn FnMut(&str, usize) -> bool) {
         let event = connection.recv_timeout(DEADLINE).expect("an event in time");
         match event.expect("a connection that lives on") {
             Event::Incoming(Packet::Publish(publish)) => {
-                if take(&publish.topic, publish.payload.len()) {
-                    end = End::of(publish.qos == QoS::ExactlyOnce, publish.pkid);
-                }
+                let is_last = take(&publish.topic, publish.payload.len());
+                end = end.or(is_last, publish.qos == QoS::ExactlyOnce, publish.pkid);
             }
             Event::Outgoing(Outgoing::PubComp(id)) => end = end.released(id),
             Event::Outgoing(Outgoing::Disconnect) => return,
@@ -109,9 +109,8 @@ fn v5(to: SocketAddr, phase: &str, take: &mut dyn FnMut(&str, usize) -> bool) {
         match event.expect("a connection that lives on") {
             Event::Incoming(Packet::Publish(publish)) => {
                 let topic = String::from_utf8(publish.topic.to_vec()).unwrap();
-                if take(&topic, publish.payload.len()) {
-                    end = End::of(publish.qos == QoS::ExactlyOnce, publish.pkid);
-                }
+                let is_last = take(&topic, publish.payload.len());
+                end = end.or(is_last, publish.qos == QoS::ExactlyOnce, publish.pkid);
             }
             Event::Outgoing(Outgoing::PubComp(id)) => end = end.released(id),
             Event::Outgoing(Outgoing::Disconnect) => return,

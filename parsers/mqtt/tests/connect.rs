@@ -7,7 +7,7 @@ use super::super::*;
 use crate::Parsed;
 
 /// A CONNECT of MQTT 5.0 with every field there is.
-const CONNECT_V5: &[u8] = &[
+pub(super) const CONNECT_V5: &[u8] = &[
     0x10, 0x3D, // CONNECT; remaining length 61
     0x00, 0x04, b'M', b'Q', b'T', b'T', // protocol name
     0x05, // protocol version
@@ -25,7 +25,7 @@ const CONNECT_V5: &[u8] = &[
     0x00, 0x03, b'p', b'w', b'd', // password
 ];
 
-fn read_connect(octets: &[u8]) -> Result<Connect<'_>, Malformed> {
+pub(super) fn read_connect(octets: &[u8]) -> Result<Connect<'_>, Malformed> {
     match connect_start(octets) {
         Parsed::Value(Some(start)) => connect(&start, octets),
         other => panic!("not the start of a CONNECT: {other:?}"),

@@ -1,6 +1,7 @@
 //! Every row of the grammar, and the laws: cuts do not matter, decoding undoes encoding.
 
 mod connect;
+mod rewrite;
 
 use std::num::NonZeroU16;
 

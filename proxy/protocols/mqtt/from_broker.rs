@@ -2,8 +2,9 @@
 
 use parsers::mqtt::{FixedHeader, PacketType, Version, lower_connack};
 
+use super::ends::Control;
 use super::packets::{Halt, Run, UNEXPECTED};
-use super::session::{Control, Session, Stage};
+use super::session::{Session, Stage};
 use crate::gate::{Direction, Meter, Side, Step};
 
 impl Session {

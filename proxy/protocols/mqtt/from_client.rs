@@ -4,10 +4,11 @@ use parsers::Parsed;
 use parsers::mqtt::{ConnectStart, FixedHeader, PacketType, Version, connect, connect_start};
 
 use super::client::Client;
+use super::ends::Control;
 use super::packets::{Halt, Run, UNEXPECTED, packet_id};
 use super::receipts::Receipts;
 use super::refuse::{Due, Word};
-use super::session::{Control, Session, Stage};
+use super::session::{Session, Stage};
 use super::verdict::{Note, Oversize, note, will_size};
 use crate::gate::{Direction, Ending, Gate, Meter, Reason, Side, Step, VerdictKind};
 use crate::policy::{Action, AddressSyntax, Verdict};

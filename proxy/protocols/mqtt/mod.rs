@@ -7,6 +7,7 @@
 mod advertise;
 mod aliases;
 mod client;
+mod ends;
 mod from_broker;
 mod from_client;
 mod outstanding;

@@ -9,9 +9,10 @@ use parsers::Parsed;
 use parsers::mqtt::{FixedHeader, Publish, QoS, packet_len, publish_head};
 
 use super::aliases::Receiver;
+use super::ends::Control;
 use super::packets::{Halt, Run};
 use super::refuse::{Answer, Due, QUOTA_EXCEEDED, Word};
-use super::session::{Control, Session, Stage};
+use super::session::{Session, Stage};
 use super::verdict::{Note, Oversize, action, message_size, note};
 use crate::gate::{Direction, Ending, Meter, Reason, Side, VerdictKind};
 use crate::policy::{OnOversize, Verdict};

@@ -5,16 +5,14 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use parsers::mqtt::{Malformed, Version};
+use parsers::mqtt::Version;
 
 use super::client::Client;
+use super::ends::PACKET_TOO_LARGE;
 use super::receipts::{Receipts, Terms};
 use super::refuse::{Answers, Due, Farewell, Greeting, Word};
 use super::stream::Stream;
-use crate::gate::{
-    Ending, Gate, HangUp, Identity, Limits, Meter, Phase, Reason, Report, Side, Step, VerdictKind,
-};
-use crate::policy::Mode;
+use crate::gate::{Ending, Gate, HangUp, Identity, Limits, Meter, Phase, Reason, Side, Step};
 use crate::protocols::{Opening, Settings};
 
 /// The gate of one MQTT connection.
@@ -85,83 +83,6 @@ impl Session {
             farewell: None,
             said: false,
         }
-    }
-
-    /// Ends the connection over octets that `side` may not send.
-    pub(super) fn malformed(&mut self, side: Side, fault: Malformed, meter: &mut Meter) {
-        let word = match self.version() {
-            Some(Version::V5) => Word::Reason {
-                code: fault.what.reason_code(),
-                text: None,
-            },
-            _ => Word::Silence,
-        };
-        self.malformed_answered(side, fault, word, meter);
-    }
-
-    /// Ends the connection over octets that `side` may not send, and answers with `word`.
-    pub(super) fn malformed_answered(
-        &mut self,
-        side: Side,
-        fault: Malformed,
-        word: Word,
-        meter: &mut Meter,
-    ) {
-        meter.reports.push(Report::Malformed {
-            side,
-            what: fault.to_string(),
-        });
-        self.end(Ending::by(side, Reason::Malformed), Due::Now, word);
-    }
-
-    /// Judges a packet that is not a PUBLISH by its length; ends the connection if it is refused.
-    pub(super) fn control_size(&mut self, side: Side, size: usize, meter: &mut Meter) -> Control {
-        let (size, limit) = (size as u64, self.settings.max_control_size.0);
-        if size <= limit {
-            return Control::Passes;
-        }
-        let (verdict, control) = match self.settings.policy.mode() {
-            Mode::Enforce => (VerdictKind::Denied, Control::Ends),
-            Mode::DryRun => (VerdictKind::WouldDeny, Control::Passes),
-        };
-        meter.reports.push(Report::ControlOversize {
-            side,
-            verdict,
-            size,
-            limit,
-        });
-        if control == Control::Ends {
-            let text = format!(
-                "Packet size exceeded: {size} octets, limit {limit}, set by --max-control-size"
-            );
-            self.end(
-                Ending::by(side, Reason::Oversize),
-                // A broker that will never see the CONNECT, or is at fault itself, is not awaited.
-                if self.stage == Stage::AwaitingConnect || side == Side::Broker {
-                    Due::Now
-                } else {
-                    Due::Accepted
-                },
-                self.packet_too_large(text),
-            );
-        }
-        control
-    }
-
-    /// The word for a packet that costs the connection: 0x95, which MQTT 5.0 alone has.
-    pub(super) fn packet_too_large(&self, text: String) -> Word {
-        match self.version() {
-            Some(Version::V5) => Word::Reason {
-                code: PACKET_TOO_LARGE,
-                text: Some(text),
-            },
-            _ => Word::Silence,
-        }
-    }
-
-    /// Decides that the connection ends; the first decision stands.
-    pub(super) fn end(&mut self, ending: Ending, due: Due, word: Word) {
-        self.farewell.get_or_insert(Farewell { ending, due, word });
     }
 
     /// Takes note that a side leaves, or that the broker refused the client: nobody is owed
@@ -348,17 +269,6 @@ impl Gate for Session {
     }
 }
 
-/// What becomes of a packet that is not a PUBLISH, as far as its length goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Control {
-    /// It goes on.
-    Passes,
-    /// It ends the connection.
-    Ends,
-}
-
-/// CONNACK and DISCONNECT "Packet too large" (MQTT 5.0 §2.4).
-const PACKET_TOO_LARGE: u8 = 0x95;
 /// DISCONNECT "Server shutting down" (MQTT 5.0 §3.14.2.1).
 const SERVER_SHUTTING_DOWN: u8 = 0x8B;
 /// CONNACK "Server unavailable" (MQTT 5.0 §3.2.2.2).

@@ -155,6 +155,21 @@ fn a_client_that_reconnects_between_pubrec_and_pubrel_is_the_brokers_to_answer()
 }
 
 #[test]
+fn a_goodbye_does_not_wait_for_a_broker_that_is_at_fault_itself() {
+    let mut gate = Terms {
+        on_oversize: OnOversize::Close,
+        ..Terms::default()
+    }
+    .open();
+    let pipelined = [connect(V5, &[]), publish(V5, 0, 0, 101)].concat();
+    gate.feed(Side::Client, &pipelined);
+    gate.feed(Side::Broker, &[0xC0, 0]);
+    let expected = last_word(&[0x20, 0, 0x95], &text(101, 100));
+    assert_eq!(gate.sent_to(Side::Client), expected);
+    assert!(gate.ending(Side::Broker).is_some());
+}
+
+#[test]
 fn a_message_repaired_before_the_connack_stays_within_what_may_pass() {
     // With its topic the packet's length takes one octet more, and that one octet is too many.
     let alias = |topic: &str, len: usize| {
