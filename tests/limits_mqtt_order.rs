@@ -10,8 +10,8 @@
 mod support;
 
 use support::mqtt::{
-    Answer, Connect, PUBACK, PUBCOMP, PUBREC, PUBREL, Publish, Version, ack, connack, packet,
-    topic_alias,
+    Answer, CONNACK, Connect, PUBACK, PUBCOMP, PUBREC, PUBREL, Publish, Version, ack, connack,
+    packet, topic_alias,
 };
 use support::{Conversation, Raw, expect_quiet};
 
@@ -211,6 +211,81 @@ fn an_alias_that_a_refused_message_changed_does_not_lead_to_the_old_topic() {
     client.send(aliased("").payload_len(13).encode());
     broker.expect(aliased("").payload_len(13).encode(), "nothing to put in");
     expect_quiet(&mut client, &mut broker);
+}
+
+#[test]
+fn a_topic_is_put_in_beside_everything_else_that_the_message_has() {
+    let conversation = limited();
+    let (mut client, mut broker) = conversation.client(Version::V5, "c");
+    client.send(aliased("a/b").packet_len(2000).encode());
+    let user_property = [0x26, 0, 1, b'k', 0, 1, b'v'];
+    let properties = [&[0x01, 1][..], &topic_alias(3), &user_property].concat();
+    let publish = |topic| {
+        let publish = Publish::new(Version::V5, 1, topic).id(9).dup().retain();
+        publish
+            .properties(properties.clone())
+            .payload_len(123)
+            .encode()
+    };
+    client.send(publish(""));
+    broker.expect(publish("a/b"), "the topic and all the rest");
+    expect_quiet(&mut client, &mut broker);
+}
+
+#[test]
+fn aliases_of_both_kinds_live_side_by_side() {
+    let conversation = limited();
+    let (mut client, mut broker) = conversation.client(Version::V5, "c");
+    let with = |alias, topic| Publish::new(Version::V5, 0, topic).properties(topic_alias(alias));
+    client.send(with(1, "known").payload_len(1).encode());
+    broker.expect(
+        with(1, "known").payload_len(1).encode(),
+        "a mapping of the broker's",
+    );
+    client.send(with(2, "unknown").packet_len(2000).encode());
+    for (alias, sent, received) in [(1, "", ""), (2, "", "unknown"), (1, "", ""), (2, "", "")] {
+        client.send(with(alias, sent).payload_len(5).encode());
+        broker.expect(with(alias, received).payload_len(5).encode(), "by alias");
+    }
+    expect_quiet(&mut client, &mut broker);
+}
+
+#[test]
+fn a_connection_that_is_to_end_early_ends_after_the_brokers_consent() {
+    for version in Version::ALL {
+        let flags = ["--max-message-size", "1000", "--on-oversize", "close"];
+        let conversation = Conversation::start(&flags);
+        let connect = Connect::new(version, "hasty");
+        let (mut client, mut broker) = conversation.client_waiting(&connect);
+        client.send(large(version, 1, 1));
+        let denied = [("verdict", "denied")];
+        let sidecar = &conversation.sidecar;
+        sidecar.metric_becomes("sizegate_messages_total", &denied, 1.0);
+        broker.send(version.connack());
+        client.expect(version.connack(), "CONNACK before anything else");
+        if version == Version::V5 {
+            assert_eq!(Answer::parse(&client.read_packet()).code, 0x95);
+        }
+        client.expect_eof("the end");
+        broker.expect_gone("nothing of the message");
+    }
+}
+
+#[test]
+fn a_malformed_packet_before_connack_is_answered_by_no_disconnect() {
+    for version in Version::ALL {
+        let conversation = limited();
+        let connect = Connect::new(version, "hasty");
+        let (mut client, mut broker) = conversation.client_waiting(&connect);
+        client.send([0x36, 6, 0, 1, b't', 0, 1, 0]);
+        if version == Version::V5 {
+            let answer = Answer::parse(&client.read_packet());
+            assert_eq!(answer.first, CONNACK, "the only word that is legal here");
+            assert!([0x81, 0x82].contains(&answer.code), "{answer:02x?}");
+        }
+        client.expect_eof("the end");
+        broker.expect_gone("nothing of the packet");
+    }
 }
 
 #[test]

@@ -183,6 +183,50 @@ fn an_old_client_gets_plain_acknowledgements_for_refused_messages() {
 }
 
 #[test]
+fn an_old_client_may_use_a_packet_identifier_again_before_its_pubrel() {
+    for version in Version::OLD {
+        let conversation = limited();
+        let (mut client, mut broker) = conversation.client(version, "c");
+        client.send(large(version, 2, 7));
+        client.expect(ack(PUBREC, 7), "PUBREC");
+        let small = Publish::new(version, 2, "t").id(7).payload_len(10).encode();
+        client.send([&small[..], &ack(PUBREL, 7)].concat());
+        broker.expect(&small, "the next message of this id");
+        broker.expect(ack(PUBREL, 7), "and its PUBREL");
+        expect_quiet(&mut client, &mut broker);
+    }
+}
+
+#[test]
+fn a_refusal_reaches_a_client_that_has_ended_its_stream() {
+    for version in Version::ALL {
+        let conversation = limited();
+        let (mut client, mut broker) = conversation.client(version, "c");
+        client.send(large(version, 1, 7));
+        client.shut_write();
+        broker.expect_eof("the end of the client's stream, and nothing of the message");
+        let answer = client.read_packet();
+        assert_eq!((answer[0], &answer[2..4]), (PUBACK, &[0, 7][..]));
+        drop(broker);
+        client.expect_eof("the end of the broker's stream");
+    }
+}
+
+#[test]
+fn nothing_is_said_after_the_broker_has_said_disconnect() {
+    let conversation = limited();
+    let (mut client, mut broker) = conversation.client(Version::V5, "c");
+    let shutting_down = [DISCONNECT, 1, 0x8b];
+    broker.send(shutting_down);
+    client.expect(shutting_down, "the broker's DISCONNECT");
+    client.send(large(Version::V5, 1, 7));
+    client.shut_write();
+    broker.expect_eof("the end of the client's stream, and nothing of the message");
+    drop(broker);
+    client.expect_eof("no PUBACK after DISCONNECT");
+}
+
+#[test]
 fn pubrel_of_a_message_that_this_connection_did_not_refuse_is_the_brokers() {
     for version in Version::ALL {
         let conversation = limited();
