@@ -95,6 +95,8 @@ fn config(broker: &broker::Addresses) -> Outcome<Config> {
         "--listen=127.0.0.1:0",
         "--admin=127.0.0.1:0",
         "--max-message-size=64Ki",
+        // rumqttc would not send what it knows to be too large, and there would be nothing to see.
+        "--no-advertise",
         "--upstream",
         &v3,
         "--upstream",

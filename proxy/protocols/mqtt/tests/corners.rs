@@ -178,23 +178,40 @@ fn a_message_repaired_before_the_connack_stays_within_what_may_pass() {
         body.resize(body.len() + len, b'p');
         packet(0x30, &body)
     };
-    for room in 0..300 {
+    let alias_to_set = alias("a/topic", 500);
+    let connect = connect(V5, &[]);
+    for room in 100..200 {
         let mut gate = Terms {
             max_control_size: 512,
-            limit: 150,
+            limit: 400,
             ..Terms::default()
         }
         .open();
-        gate.feed(Side::Client, &connect(V5, &[]));
-        gate.feed(Side::Client, &alias("a/topic", 200));
-        gate.feed(Side::Client, &publish(V5, 0, 0, 100).repeat(2));
-        let repaired = alias("", 119 - room % 10);
-        gate.feed(Side::Client, &publish(V5, 0, 0, 20 + room / 3));
-        gate.feed(Side::Client, &repaired);
+        let filler = publish(V5, 0, 0, 512 - connect.len() - room);
+        gate.feed(
+            Side::Client,
+            &[&connect[..], &alias_to_set, &filler].concat(),
+        );
+        // 127 octets as received, and 7 more with the topic.
+        gate.feed(Side::Client, &alias("", 119));
         gate.feed(Side::Client, &publish(V5, 0, 0, 20));
         let passed = gate.sent_to(Side::Broker).len();
         assert!(passed <= 512, "{passed} octets before the CONNACK");
     }
+}
+
+#[test]
+fn a_broker_that_sends_what_is_too_large_before_its_connack_is_not_awaited() {
+    let mut gate = Terms {
+        on_oversize: OnOversize::Close,
+        ..RECEIVE
+    }
+    .open();
+    gate.feed(Side::Client, &connect(V5, &[]));
+    gate.feed(Side::Broker, &publish(V5, 0, 0, 101));
+    let answer = gate.sent_to(Side::Client);
+    assert_eq!((answer[0], answer[3]), (0x20, 0x95), "{answer:?}");
+    assert!(gate.ending(Side::Broker).is_some());
 }
 
 #[test]

@@ -114,11 +114,30 @@ proptest! {
         cuts in cuts(),
     ) {
         let (client, broker) = (client.concat(), broker.concat());
-        let mut gate = Terms { limit, ..Terms::default() }.connected(level);
+        let terms = Terms { limit, receive_limit: limit, ..Terms::default() };
+        let mut gate = terms.connected(level);
         feed(&mut gate, &client, &broker, &cuts);
         prop_assert_eq!(gate.sent_to(Side::Broker), client);
         prop_assert_eq!(gate.sent_to(Side::Client), broker);
         prop_assert_eq!(&gate.meter.reports, &[]);
+    }
+
+    #[test]
+    fn what_is_kept_from_a_client_does_not_depend_on_the_cuts(
+        (level, _, broker) in streams(),
+        cuts in cuts(),
+    ) {
+        let played = |cuts: &[(bool, Index)]| {
+            let mut gate = RECEIVE.connected(level);
+            feed(&mut gate, &[], &broker.concat(), cuts);
+            let sent = [Side::Client, Side::Broker].map(|side| gate.sent_to(side));
+            (sent, gate.meter.messages, gate.meter.reports)
+        };
+        let (sent, messages, reports) = played(&[]);
+        let small = broker.iter().filter(|packet| packet[0] & 0xF0 != 0x30 || packet.len() <= 100);
+        let small: Vec<_> = small.flatten().copied().collect();
+        prop_assert_eq!(&sent[0], &small);
+        prop_assert_eq!(played(&cuts), (sent, messages, reports));
     }
 
     #[test]
@@ -139,7 +158,8 @@ proptest! {
         cuts in cuts(),
     ) {
         let (client, broker) = (client.concat(), broker.concat());
-        let mut gate = Terms { mode: Mode::DryRun, ..Terms::default() }.connected(level);
+        let terms = Terms { mode: Mode::DryRun, receive_limit: 100, ..Terms::default() };
+        let mut gate = terms.connected(level);
         feed(&mut gate, &client, &broker, &cuts);
         prop_assert_eq!(gate.sent_to(Side::Broker), client);
         prop_assert_eq!(gate.sent_to(Side::Client), broker);
