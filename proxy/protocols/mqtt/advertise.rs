@@ -1,7 +1,7 @@
 //! What each side is told about limits before it meets them, in the words of MQTT 5.0.
 //!
-//! Maximum Packet Size holds for every packet, not for messages alone, so a limit that other
-//! packets would not fit into is told as the least that they need.
+//! Maximum Packet Size holds for every packet, not for messages alone: whoever sets a limit that a
+//! SUBSCRIBE or a SUBACK does not fit into has to know that those who heed it are bound by it.
 
 use parsers::mqtt::{ConnectStart, lower_connect, packet_len};
 
@@ -29,7 +29,7 @@ impl Session {
             // How long the head before a payload will be is known to nobody.
             MessageSize::Payload => return None,
         };
-        let size = u32::try_from(size.max(LEAST)).ok()?;
+        let size = u32::try_from(size).ok()?;
         (size < LONGEST_PACKET as u32).then_some(size)
     }
 
@@ -51,7 +51,3 @@ impl Session {
 
 /// No control packet is longer (MQTT 5.0 §1.5.5): whoever is told this is told nothing.
 const LONGEST_PACKET: usize = 268_435_460;
-
-/// What is told at least, so that CONNACK, SUBSCRIBE and their like still fit. As much as
-/// `--max-control-size` leaves them at least.
-const LEAST: usize = 512;

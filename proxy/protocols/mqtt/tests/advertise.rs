@@ -186,15 +186,15 @@ fn a_limit_for_the_remaining_length_is_told_as_the_packet_that_it_allows() {
 }
 
 #[test]
-fn a_limit_that_other_packets_would_not_fit_into_is_told_as_what_they_need() {
+fn a_small_limit_is_told_as_it_is() {
     let terms = Terms {
         limit: 100,
         receive_limit: 100,
         ..ADVERTISING
     };
-    let expected = connack_with(0, 0, &most(512));
+    let expected = connack_with(0, 0, &most(100));
     assert_eq!(answered(terms, &[], &connack_with(0, 0, &[])), expected);
-    assert_eq!(asked(terms, &[]), connect_v5(&most(512)));
+    assert_eq!(asked(terms, &[]), connect_v5(&most(100)));
     assert_eq!(asked(terms, &most(50)), connect_v5(&most(50)));
 }
 
