@@ -11,10 +11,12 @@ use tokio::select;
 use tracing::{error, info};
 
 use crate::admin;
-use crate::config::{Config, Upstream};
+use crate::config::{Config, OnUnknown, Upstream};
+use crate::gate::HoldBudget;
 use crate::lifecycle::{Lifecycle, Outcome, Patience, Signals, drain};
 use crate::listen::{self, Sharing};
-use crate::protocols::{PROTOCOLS, Settings, mqtt};
+use crate::protocols::amqp10::OnOpaque;
+use crate::protocols::{PROTOCOLS, Settings, amqp10, mqtt};
 use crate::relay::{self, Census, Shared};
 use crate::telemetry::Metrics;
 
@@ -43,7 +45,8 @@ impl Sidecar {
         let owned = |labels: Vec<&str>| labels.into_iter().map(Arc::from).collect::<Vec<_>>();
         let vhosts = owned(config.policy.vhost_labels());
         let groups = owned(config.policy.group_labels());
-        let metrics = Arc::new(Metrics::new(&names, &vhosts, &groups)?);
+        let hold = Arc::new(HoldBudget::new(config.hold_memory.0));
+        let metrics = Arc::new(Metrics::new(&names, &vhosts, &groups, &hold)?);
         let sharing = match config.threads.get() {
             1 => Sharing::Alone,
             _ => Sharing::EachThread,
@@ -73,10 +76,17 @@ impl Sidecar {
             settings: Arc::new(Settings {
                 policy: Arc::new(config.policy),
                 max_control_size: config.max_control_size,
+                advertise: config.advertise,
+                hold,
+                amqp10: amqp10::Settings {
+                    on_opaque: match config.on_unknown {
+                        OnUnknown::Close => OnOpaque::Close,
+                        OnUnknown::Forward => OnOpaque::Forward,
+                    },
+                },
                 mqtt: mqtt::Settings {
                     message_size: config.mqtt_size,
                     vhost: config.mqtt_vhost,
-                    advertise: config.advertise,
                 },
             }),
             protocol: config.protocol,

@@ -5,7 +5,15 @@ use super::*;
 
 fn admin() -> Admin {
     Admin {
-        metrics: Arc::new(Metrics::new(&["mqtt"], &[], &[]).expect("metrics that have names")),
+        metrics: Arc::new(
+            Metrics::new(
+                &["mqtt"],
+                &[],
+                &[],
+                &Arc::new(crate::gate::HoldBudget::new(0)),
+            )
+            .expect("metrics that have names"),
+        ),
         lifecycle: Arc::new(Lifecycle::new()),
     }
 }

@@ -36,7 +36,7 @@ use crate::policy::{ByteSize, OnOversize};
 use crate::protocols::mqtt::{MessageSize, VhostSource};
 use crate::telemetry::Format;
 
-/// A transparent proxy that keeps oversized messages away from an MQTT broker.
+/// A transparent proxy that keeps oversized messages away from a broker.
 #[derive(Clone, Debug, PartialEq, Eq, FromArgs, ArgsInfo)]
 #[argh(help_triggers("--help"))]
 pub struct Args {
@@ -52,7 +52,7 @@ pub struct Args {
     /// connections: what may be spoken; auto tells it by the first octets [default: auto]
     #[argh(
         option,
-        arg_name = "auto|mqtt",
+        arg_name = "auto|amqp10|mqtt",
         default = "ProtocolChoice::Auto",
         from_str_fn(values::protocol)
     )]
@@ -142,6 +142,16 @@ pub struct Args {
         from_str_fn(values::on_oversize)
     )]
     pub on_oversize: OnOversize,
+
+    /// refusals: octets of AMQP messages that may be held until their end is there, in all
+    /// connections together; beyond it they are forwarded as they come [default: 64Mi]
+    #[argh(
+        option,
+        arg_name = "SIZE",
+        default = "HOLD_MEMORY",
+        from_str_fn(values::size)
+    )]
+    pub hold_memory: ByteSize,
 
     /// refusals: forward everything; count and log what would have been refused
     #[argh(switch)]
@@ -279,6 +289,7 @@ fn require(args: &Args) -> Result<(), Stop> {
 
 const MAX_MESSAGE_SIZE: ByteSize = ByteSize(0);
 const MAX_RECEIVE_SIZE: ByteSize = ByteSize(0);
+const HOLD_MEMORY: ByteSize = ByteSize(64 << 20);
 const MAX_CONTROL_SIZE: ByteSize = ByteSize(128 << 10);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -47,6 +47,7 @@ impl<T: Copy + PartialEq> Choices<T> {
 /// `--protocol`.
 pub(crate) const PROTOCOL: Choices<ProtocolChoice> = Choices(&[
     ("auto", ProtocolChoice::Auto),
+    ("amqp10", ProtocolChoice::Only("amqp10")),
     ("mqtt", ProtocolChoice::Only("mqtt")),
 ]);
 

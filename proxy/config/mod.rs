@@ -20,7 +20,8 @@ pub use setting::{Listener, OnUnknown, ProtocolChoice, Upstream};
 use self::limits::Limits;
 use crate::cli::{Admin, Args};
 use crate::policy::{ByteSize, Policy};
-use crate::protocols::mqtt::{Advertise, MessageSize, VhostSource};
+use crate::protocols::Advertise;
+use crate::protocols::mqtt::{MessageSize, VhostSource};
 use crate::telemetry::Log;
 
 /// Everything that a running sizegate is told.
@@ -40,6 +41,8 @@ pub struct Config {
     limits: Limits,
     /// The largest packet that is not a message, in octets; at least 512.
     pub max_control_size: ByteSize,
+    /// Octets of messages that may be held in all connections together.
+    pub hold_memory: ByteSize,
     /// Which octets of an MQTT PUBLISH are its size.
     pub mqtt_size: MessageSize,
     /// Where an MQTT client says which virtual host it wants.
@@ -79,6 +82,7 @@ impl Config {
             policy: Policy::compile(&limits.spec),
             limits,
             max_control_size: args.max_control_size,
+            hold_memory: args.hold_memory,
             mqtt_size: args.mqtt_size,
             mqtt_vhost: args.mqtt_vhost,
             advertise: if args.no_advertise {

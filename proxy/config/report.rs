@@ -3,7 +3,7 @@
 use super::Config;
 use crate::cli;
 use crate::policy::{ByteSize, Mode, PolicySpec};
-use crate::protocols::mqtt::Advertise;
+use crate::protocols::Advertise;
 
 impl Config {
     /// Every setting as the flag that gives it, and the table of limits; without the last line
@@ -57,6 +57,7 @@ impl Config {
                 cli::MQTT_VHOST.word(self.mqtt_vhost).to_owned(),
             ),
             ("--max-control-size", size(self.max_control_size)),
+            ("--hold-memory", size(self.hold_memory)),
             (
                 "--mqtt-size",
                 cli::MQTT_SIZE.word(self.mqtt_size).to_owned(),

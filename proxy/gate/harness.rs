@@ -60,6 +60,16 @@ impl Harness {
         self.stream(from).undecided.len()
     }
 
+    /// Lets the time pass that the gate asked for, and says whether it asked.
+    pub(crate) fn tick(&mut self) -> bool {
+        let asked = self.gate.tick_after().is_some();
+        if asked {
+            self.gate.tick();
+            self.settle();
+        }
+        asked
+    }
+
     /// Carries out steps until neither stream has one.
     pub(crate) fn settle(&mut self) {
         let sides = [Side::Client, Side::Broker];

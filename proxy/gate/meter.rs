@@ -15,11 +15,22 @@ pub struct Meter {
     pub messages: [[u64; 3]; 2],
     /// Sizes of messages by direction.
     pub sizes: [Histogram; 2],
+    /// Octets of the peers' own that went on as [`super::Step::Inject`], by direction.
+    pub released: [u64; 2],
     /// What is worth a log line; empty for compliant traffic.
     pub reports: Vec<Report>,
 }
 
 impl Meter {
+    /// Counts octets that were held and go on now.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the enum has as many variants as the array"
+    )]
+    pub fn released(&mut self, direction: Direction, octets: u64) {
+        self.released[direction as usize] += octets;
+    }
+
     /// Counts a message whose verdict has fallen.
     #[inline]
     #[expect(

@@ -7,10 +7,14 @@
 
 #[cfg(test)]
 pub(crate) mod harness;
+mod hold;
 mod meter;
 mod opaque;
 mod step;
 
+use std::time::Duration;
+
+pub use hold::{HoldBudget, Reservation};
 pub use meter::{Histogram, Meter, Refusal, Report, VerdictKind};
 pub use opaque::Opaque;
 pub use step::{Ending, HangUp, Phase, Reason, Side, Step};
@@ -36,6 +40,14 @@ pub trait Gate: Send {
     /// Asks for an end that the relay wants: the gate says goodbye in the protocol's own words at
     /// the next place in the streams where that is legal.
     fn hang_up(&mut self, why: HangUp);
+
+    /// How long from now the gate wants [`Gate::tick`] called, though nothing comes, if it does.
+    fn tick_after(&mut self) -> Option<Duration> {
+        None
+    }
+
+    /// The time that [`Gate::tick_after`] named has passed.
+    fn tick(&mut self) {}
 
     /// How far the client has come in saying who it is.
     fn phase(&self) -> Phase;

@@ -28,7 +28,8 @@ where
 
 /// Drains and says how that ended, and after how many seconds.
 async fn drained(lifecycle: &Lifecycle, hurry: impl Future<Output = ()>) -> (Outcome, u64) {
-    let metrics = Metrics::new(&[], &[], &[]).expect("metrics that have names");
+    let metrics = Metrics::new(&[], &[], &[], &Arc::new(crate::gate::HoldBudget::new(0)))
+        .expect("metrics that have names");
     let start = Instant::now();
     let outcome = drain(lifecycle, &metrics, PATIENCE, hurry).await;
     assert!(lifecycle.draining());

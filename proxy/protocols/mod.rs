@@ -3,21 +3,29 @@
 //! Each has a folder here, which turns octets into messages, and one in the `parsers` crate, which
 //! turns them into frames. The relay knows this list and nothing of what is behind it.
 
+pub mod amqp10;
 pub mod mqtt;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use crate::gate::Gate;
+use crate::gate::{Gate, HoldBudget};
 use crate::policy::{ByteSize, Policy};
 
 /// Every protocol, in the order in which they are asked whether they know a connection's first
 /// octets. A new one is a line here.
-pub static PROTOCOLS: &[Protocol] = &[Protocol {
-    name: "mqtt",
-    recognise: mqtt::recognise,
-    open: mqtt::open,
-}];
+pub static PROTOCOLS: &[Protocol] = &[
+    Protocol {
+        name: "amqp10",
+        recognise: amqp10::recognise,
+        open: amqp10::open,
+    },
+    Protocol {
+        name: "mqtt",
+        recognise: mqtt::recognise,
+        open: mqtt::open,
+    },
+];
 
 /// One protocol.
 #[derive(Debug)]
@@ -58,6 +66,37 @@ pub struct Settings {
     /// The largest packet or frame that is not a message, in octets, and the most that a client may
     /// pass to the broker before the broker accepted it.
     pub max_control_size: ByteSize,
+    /// Whether peers are told about limits in advance.
+    pub advertise: Advertise,
+    /// What messages may be held in.
+    pub hold: Arc<HoldBudget>,
+    /// What is particular to AMQP 1.0.
+    pub amqp10: amqp10::Settings,
     /// What is particular to MQTT.
     pub mqtt: mqtt::Settings,
+}
+
+impl Settings {
+    /// The least: nothing is told in advance, nothing is held, and all else is as by default.
+    pub fn new(policy: Policy) -> Self {
+        Self {
+            policy: Arc::new(policy),
+            max_control_size: ByteSize(128 << 10),
+            advertise: Advertise::Nothing,
+            hold: Arc::new(HoldBudget::new(0)),
+            amqp10: amqp10::Settings::default(),
+            mqtt: mqtt::Settings::default(),
+        }
+    }
+}
+
+/// Whether peers are told about limits in advance: by Maximum Packet Size in MQTT 5.0, and by
+/// max-message-size in AMQP 1.0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Advertise {
+    /// They are not: CONNECT, CONNACK and attach pass as they were received (`--no-advertise`).
+    #[default]
+    Nothing,
+    /// They are told the largest limit that the client could meet.
+    Largest,
 }

@@ -344,8 +344,17 @@ impl Lane {
         Poll::Ready(())
     }
 
+    /// Throws away what was to be forwarded and has nowhere to go.
+    pub(super) fn drop_step(&mut self) {
+        if let Run::Forward(octets) = self.run {
+            self.run = Run::Withhold(octets);
+        }
+        self.inject = Vec::new();
+        self.injected = 0;
+    }
+
     /// Forwards nothing more.
-    pub(super) fn end(&mut self, ending: Ending) {
+    fn end(&mut self, ending: Ending) {
         self.ending.get_or_insert(ending);
         self.state = State::Draining;
         self.run = Run::Idle;

@@ -30,7 +30,7 @@ use tracing::{debug, warn};
 use self::buffers::window;
 use self::detect::{Detection, detect, looks_like};
 use self::lane::Lane;
-use self::pump::{Event, Pump, Terms};
+use self::pump::{Event, Outcome, Pump, Terms};
 use self::tally::Tally;
 use crate::config::{OnUnknown, ProtocolChoice, Upstream};
 use crate::gate::{Ending, Gate, Opaque, Reason, Side};
@@ -167,12 +167,16 @@ async fn relay<C, B, D>(
         lifecycle: Arc::clone(&shared.lifecycle),
     };
     let mut pump = Pump::new(client, lane, gate, tally, terms);
+    let mut is_unreachable = false;
     let outcome = loop {
         match pump.run().await {
             Event::Over(outcome) => break outcome,
+            // It was looked for once for this client, who has been told.
+            Event::NeedsBroker if is_unreachable => break Outcome::Cut,
             Event::NeedsBroker => {
                 let dialled = dial().await;
                 shared.metrics.upstream_up(dialled.is_ok());
+                is_unreachable = dialled.is_err();
                 match dialled {
                     Ok(dialled) => pump.attach(dialled),
                     Err(error) => {

@@ -8,7 +8,7 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -37,6 +37,8 @@ pub(super) struct Pump<C, B> {
     handshake: Option<Pin<Box<Sleep>>>,
     /// When the sockets are closed at the latest; none before the connection has been ended.
     patience: Option<Pin<Box<Sleep>>>,
+    /// When the gate wants to be called though nothing comes.
+    tick: Option<Pin<Box<Sleep>>>,
     /// How the connection ended: the first reason stands.
     ending: Option<Ending>,
     /// How far the end of the program has come.
@@ -101,6 +103,7 @@ where
             linger: terms.linger,
             handshake: Some(Box::pin(sleep_until(terms.handshake))),
             patience: None,
+            tick: None,
             ending: None,
             lifecycle: terms.lifecycle,
             stage: Stage::Running,
@@ -119,8 +122,9 @@ where
     /// Has the client told that there is no broker.
     pub(super) fn broker_is_unreachable(&mut self) {
         self.gate.hang_up(HangUp::BrokerUnreachable);
-        let ending = Ending::by(Side::Broker, Reason::UpstreamUnreachable);
-        self.to_broker.end(ending);
+        self.to_broker.drop_step();
+        self.patience
+            .get_or_insert_with(|| Box::pin(sleep(self.linger)));
     }
 
     /// Runs until the broker is needed or the connection is over.
@@ -259,10 +263,32 @@ where
                 return Poll::Ready(Outcome::Cut);
             }
         }
+        if self.poll_tick(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
         match &mut self.patience {
             Some(patience) => patience.as_mut().poll(cx).map(|()| Outcome::Cut),
             None => Poll::Pending,
         }
+    }
+}
+
+impl<C, B> Pump<C, B> {
+    /// Calls the gate when it wants to be called though nothing comes; ready if that was now.
+    fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(after) = self.gate.tick_after() else {
+            self.tick = None;
+            return Poll::Pending;
+        };
+        let due = Instant::now() + after;
+        let tick = self.tick.get_or_insert_with(|| Box::pin(sleep_until(due)));
+        if tick.deadline() > due {
+            tick.as_mut().reset(due);
+        }
+        ready!(tick.as_mut().poll(cx));
+        self.tick = None;
+        self.gate.tick();
+        Poll::Ready(())
     }
 }
 

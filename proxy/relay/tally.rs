@@ -56,10 +56,11 @@ impl Tally {
     /// down.
     pub(super) fn take(&mut self, meter: &mut Meter, carried: [u64; 2], gate: &dyn Gate) {
         self.protocol.absorb(meter);
-        for (direction, octets) in Direction::ALL.into_iter().zip(carried) {
+        let forwarded = carried.into_iter().zip(meter.released);
+        let forwarded = forwarded.map(|(carried, released)| carried + released);
+        let sums = Direction::ALL.into_iter().zip(&mut self.carried);
+        for ((direction, sum), octets) in sums.zip(forwarded) {
             self.metrics.forwarded(direction, octets);
-        }
-        for (sum, octets) in self.carried.iter_mut().zip(carried) {
             *sum += octets;
         }
         for report in meter.reports.drain(..) {

@@ -12,6 +12,7 @@ use prometheus::{
 
 use super::protocol::ProtocolMetrics;
 use super::sizes::SizesVec;
+use crate::gate::HoldBudget;
 use crate::policy::Direction;
 
 /// All metrics of one sizegate.
@@ -24,6 +25,9 @@ pub struct Metrics {
     upstream_up: IntGauge,
     upstream_errors: IntCounterVec,
     draining: IntGauge,
+    held: IntGauge,
+    /// Where the octets that are held are counted.
+    hold: Arc<HoldBudget>,
 }
 
 impl Metrics {
@@ -34,6 +38,7 @@ impl Metrics {
         protocols: &[&'static str],
         vhosts: &[Arc<str>],
         groups: &[Arc<str>],
+        hold: &Arc<HoldBudget>,
     ) -> Result<Self, Error> {
         let registry = Registry::new();
         let mut shared = Shared {
@@ -72,6 +77,8 @@ impl Metrics {
             upstream_up,
             upstream_errors,
             draining: DRAINING.gauges(&registry)?.with_label_values::<&str>(&[]),
+            held: HELD.gauges(&registry)?.with_label_values::<&str>(&[]),
+            hold: Arc::clone(hold),
             registry,
         })
     }
@@ -116,6 +123,8 @@ impl Metrics {
 
     /// Everything in Prometheus' text format 0.0.4.
     pub fn render(&self) -> String {
+        self.held
+            .set(i64::try_from(self.hold.held()).unwrap_or(i64::MAX));
         let families = self.registry.gather();
         // It fails for a family without name or series; the registry gives out neither.
         TextEncoder::new()
@@ -232,6 +241,12 @@ const UPSTREAM_ERRORS: Spec = Spec {
 const DRAINING: Spec = Spec {
     name: "sizegate_draining",
     help: "1 while sizegate shuts down, else 0.",
+    labels: &[],
+};
+
+const HELD: Spec = Spec {
+    name: "sizegate_held_bytes",
+    help: "Octets of messages that are held until their end is there.",
     labels: &[],
 };
 const BUILD_INFO: Spec = Spec {

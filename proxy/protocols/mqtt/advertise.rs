@@ -5,10 +5,11 @@
 
 use parsers::mqtt::{ConnectStart, lower_connect, packet_len};
 
+use super::MessageSize;
 use super::session::Session;
-use super::{Advertise, MessageSize};
 use crate::gate::Direction;
 use crate::policy::Mode;
+use crate::protocols::Advertise;
 
 impl Session {
     /// The Maximum Packet Size to tell a sender of messages in this direction: what the largest
@@ -16,7 +17,7 @@ impl Session {
     pub(super) fn advertised(&self, direction: Direction) -> Option<u32> {
         let client = self.client.as_ref().filter(|client| client.is_v5())?;
         let mode = self.settings.policy.mode();
-        if self.settings.mqtt.advertise == Advertise::Nothing || mode == Mode::DryRun {
+        if self.settings.advertise == Advertise::Nothing || mode == Mode::DryRun {
             return None;
         }
         let limit = client.limits.largest(direction).size.0;

@@ -35,18 +35,6 @@ pub struct Settings {
     pub message_size: MessageSize,
     /// Where a client says which virtual host it wants.
     pub vhost: VhostSource,
-    /// Whether peers are told about limits in advance.
-    pub advertise: Advertise,
-}
-
-/// Whether peers are told about limits in advance, by MQTT 5.0's Maximum Packet Size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Advertise {
-    /// They are not: CONNECT and CONNACK pass as they were received (`--no-advertise`).
-    #[default]
-    Nothing,
-    /// They are told the largest limit that the client could meet.
-    Largest,
 }
 
 /// Where an MQTT client says which virtual host it wants (`--mqtt-vhost`); MQTT itself has none.

@@ -76,9 +76,9 @@ impl Setting {
         let other = [Arc::from("other")];
         let shared = Arc::new(Shared {
             settings: Arc::new(Settings {
-                policy: Arc::new(policy),
                 max_control_size: ByteSize(1_024),
                 mqtt: mqtt::Settings::default(),
+                ..Settings::new(policy)
             }),
             protocol: ProtocolChoice::Auto,
             on_unknown: self.on_unknown,
@@ -86,7 +86,15 @@ impl Setting {
             handshake_timeout: HANDSHAKE,
             connect_timeout: Duration::from_secs(5),
             linger: LINGER,
-            metrics: Arc::new(Metrics::new(&["mqtt"], &other, &other).unwrap()),
+            metrics: Arc::new(
+                Metrics::new(
+                    &["mqtt"],
+                    &other,
+                    &other,
+                    &Arc::new(crate::gate::HoldBudget::new(0)),
+                )
+                .unwrap(),
+            ),
             lifecycle: Arc::new(Lifecycle::new()),
             census: Census::default(),
         });

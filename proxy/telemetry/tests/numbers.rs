@@ -5,7 +5,13 @@ use crate::policy::{Action, Direction};
 use crate::telemetry::Metrics;
 
 fn metrics() -> Metrics {
-    Metrics::new(&["mqtt"], &["tenant-*".into()], &[]).expect("metrics that have names")
+    Metrics::new(
+        &["mqtt"],
+        &["tenant-*".into()],
+        &[],
+        &Arc::new(crate::gate::HoldBudget::new(0)),
+    )
+    .expect("metrics that have names")
 }
 
 /// The value of a series, written as the text format writes it.
@@ -194,7 +200,13 @@ fn labels_that_are_not_configured_count_as_other() {
 #[test]
 fn a_large_configuration_starts_with_the_labels_other_alone() {
     let many: Vec<Arc<str>> = (0..100).map(|at| at.to_string().into()).collect();
-    let metrics = Metrics::new(&["mqtt"], &many, &many).expect("metrics that have names");
+    let metrics = Metrics::new(
+        &["mqtt"],
+        &many,
+        &many,
+        &Arc::new(crate::gate::HoldBudget::new(0)),
+    )
+    .expect("metrics that have names");
     let series = |metrics: &Metrics| {
         let text = metrics.render();
         text.lines()

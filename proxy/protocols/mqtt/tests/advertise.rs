@@ -215,12 +215,12 @@ fn the_largest_limit_that_any_rule_could_give_the_client_is_told() {
         let specs = rules.iter().map(|rule| limit_spec("--limit", rule));
         spec.send_rules = specs.collect::<Result<_, _>>().unwrap();
         let settings = Arc::new(Settings {
-            policy: Arc::new(Policy::compile(&spec)),
             max_control_size: ByteSize(1024),
             mqtt: crate::protocols::mqtt::Settings {
-                advertise: Advertise::Largest,
                 ..Default::default()
             },
+            advertise: Advertise::Largest,
+            ..Settings::new(Policy::compile(&spec))
         });
         let mut gate = Harness::new(crate::protocols::mqtt::open(&Opening {
             settings: &settings,

@@ -17,11 +17,11 @@ mod rules;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use super::{Advertise, MessageSize, VhostSource};
+use super::{MessageSize, VhostSource};
 use crate::gate::harness::Harness;
 use crate::gate::{Report, Side};
 use crate::policy::{ByteSize, Limit, Mode, OnOversize, Policy};
-use crate::protocols::{Opening, Settings};
+use crate::protocols::{Advertise, Opening, Settings};
 
 /// What a gate is made with.
 #[derive(Clone, Copy, Debug)]
@@ -60,13 +60,13 @@ impl Terms {
             self.mode,
         );
         Arc::new(Settings {
-            policy: Arc::new(policy),
             max_control_size: ByteSize(self.max_control_size),
             mqtt: super::Settings {
                 message_size: self.message_size,
                 vhost: VhostSource::Nowhere,
-                advertise: self.advertise,
             },
+            advertise: self.advertise,
+            ..Settings::new(policy)
         })
     }
 

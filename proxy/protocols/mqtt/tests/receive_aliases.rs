@@ -108,9 +108,9 @@ fn a_rule_for_a_topic_holds_for_those_who_are_sent_it_by_an_alias() {
     );
     spec.receive_rules = vec![limit_spec("--receive-limit", "address:small/#=50").unwrap()];
     let settings = Arc::new(Settings {
-        policy: Arc::new(Policy::compile(&spec)),
         max_control_size: ByteSize(1024),
         mqtt: crate::protocols::mqtt::Settings::default(),
+        ..Settings::new(Policy::compile(&spec))
     });
     let mut gate = Harness::new(crate::protocols::mqtt::open(&Opening {
         settings: &settings,

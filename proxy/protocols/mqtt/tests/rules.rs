@@ -15,13 +15,13 @@ fn open(rules: &[&str], vhost: VhostSource) -> Harness {
     spec.send_rules = rules.collect::<Result<_, _>>().unwrap();
     spec.groups = vec![group_spec("prod/devs=alice,bob").unwrap()];
     let settings = Arc::new(Settings {
-        policy: Arc::new(Policy::compile(&spec)),
         max_control_size: ByteSize(1024),
         mqtt: crate::protocols::mqtt::Settings {
             message_size: MessageSize::Packet,
             vhost,
-            advertise: Advertise::Nothing,
         },
+        advertise: Advertise::Nothing,
+        ..Settings::new(Policy::compile(&spec))
     });
     Harness::new(crate::protocols::mqtt::open(&Opening {
         settings: &settings,

@@ -1,0 +1,159 @@
+//! Laws that hold for every schedule of links, sizes, windows, credit, outcomes and cuts.
+
+mod oracle;
+mod plan;
+mod play;
+
+use parsers::amqp10::Descriptor;
+use proptest::prelude::*;
+
+use super::frames::{Unit, unit, units};
+use super::{Advertise, SIDES, Terms};
+use crate::policy::{Mode, OnOversize};
+use oracle::Refusals;
+use plan::{Plan, Scope};
+use play::Play;
+
+pub(super) use oracle::{assert_refusal, assert_texts};
+
+/// How many schedules are played; many times that with `SCHEDULES` set to how many.
+fn schedules(usual: u32) -> ProptestConfig {
+    let times = std::env::var("SCHEDULES").ok();
+    let times = times.map_or(1, |times| times.parse().expect("a number"));
+    ProptestConfig::with_cases(usual * times)
+}
+
+/// Plays a plan to its end, and one small message on every link after it.
+fn play(terms: Terms, plan: &Plan) -> Play {
+    let mut play = Play::begin(terms, plan);
+    for op in &plan.ops {
+        play.play(op);
+    }
+    play.finish();
+    play.play_small_round();
+    play.tell_windows();
+    play
+}
+
+const MODES: [OnOversize; 3] = [OnOversize::Reject, OnOversize::Detach, OnOversize::Close];
+
+/// The transfer frames of a stream.
+fn transfers(stream: &[u8]) -> Vec<&[u8]> {
+    let is_transfer = |octets: &[u8]| match unit(octets) {
+        Unit::Frame(frame) => frame.descriptor == Descriptor::Transfer,
+        Unit::Header(_) | Unit::Empty(_) => false,
+    };
+    let all = units(stream).into_iter();
+    all.filter(|octets| is_transfer(octets)).collect()
+}
+
+fn assert_unchanged(play: &Play) {
+    let conversation = &play.conversation;
+    for side in SIDES {
+        let said = &conversation.said[side as usize];
+        assert!(
+            said == &conversation.heard[side.other() as usize],
+            "what the {} said was changed",
+            side.as_str()
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(schedules(2_500))]
+
+    #[test]
+    fn without_limits_nothing_is_changed(plan in Plan::any(Scope::WITH_DETACHES)) {
+        let terms = Terms { limit: 0, receive_limit: 0, ..Terms::default() };
+        let play = play(terms, &plan);
+        assert_unchanged(&play);
+        play.assert_refusals(Refusals::Alone);
+        let counted = play.conversation.gate.meter.messages;
+        prop_assert_eq!([counted[0][1], counted[1][1]], [0, 0]);
+    }
+
+    #[test]
+    fn a_refused_message_harms_nothing_else(plan in Plan::any(Scope::USUAL)) {
+        let play = play(Terms::default(), &plan);
+        play.assert_refusals(Refusals::Alone);
+        play.assert_counted();
+    }
+
+    #[test]
+    fn links_that_come_and_go_harm_nothing_either(plan in Plan::any(Scope::WITH_DETACHES)) {
+        play(Terms::default(), &plan).assert_refusals(Refusals::Alone);
+    }
+
+    #[test]
+    fn a_refused_link_harms_no_other(plan in Plan::any(Scope::USUAL)) {
+        let mut play = play(Terms::with(OnOversize::Detach), &plan);
+        play.assert_refusals(Refusals::WithLink);
+        play.attach_all_again();
+        play.play_small_round();
+        play.assert_refusals(Refusals::WithLink);
+    }
+
+    #[test]
+    fn without_memory_a_message_is_refused_alone_or_with_its_link(
+        plan in Plan::any(Scope::USUAL),
+        hold_memory in 0..300_u64,
+    ) {
+        let terms = Terms { hold_memory, ..Terms::default() };
+        play(terms, &plan).assert_refusals(Refusals::Either);
+    }
+
+    #[test]
+    fn frames_that_are_full_stay_within_their_size(plan in Plan::any(Scope::FULL_FRAMES)) {
+        let terms = Terms { limit: 1_200, receive_limit: 1_200, ..Terms::default() };
+        play(terms, &plan).assert_refusals(Refusals::Alone);
+    }
+
+    #[test]
+    fn a_refused_connection_is_closed_once_and_after_all_outcomes(
+        plan in Plan::any(Scope::WITH_DETACHES),
+    ) {
+        let mut play = Play::begin(Terms::with(OnOversize::Close), &plan);
+        for op in &plan.ops {
+            play.play(op);
+        }
+        play.go_on();
+        play.conversation.tick();
+        play.finish();
+        play.assert_closed_if_over();
+    }
+
+    #[test]
+    fn messages_of_one_frame_pass_octet_for_octet(
+        plan in Plan::any(Scope { max_pieces: 1, ..Scope::COMPLIANT }),
+        on_oversize in any::<u8>(),
+    ) {
+        let on_oversize = MODES[usize::from(on_oversize) % 3];
+        assert_unchanged(&play(Terms::with(on_oversize), &plan));
+    }
+
+    #[test]
+    fn what_is_streamed_passes_octet_for_octet(
+        plan in Plan::any(Scope { aborts: true, detaches: true, ..Scope::COMPLIANT }),
+        on_oversize in 1..3_usize,
+    ) {
+        assert_unchanged(&play(Terms::with(MODES[on_oversize]), &plan));
+    }
+
+    #[test]
+    fn what_is_held_on_one_link_comes_out_octet_for_octet(
+        plan in Plan::any(Scope { max_links: 1, ..Scope::COMPLIANT }),
+    ) {
+        let play = play(Terms::default(), &plan);
+        for side in SIDES {
+            let said = transfers(&play.conversation.said[side as usize]);
+            let heard = transfers(&play.conversation.heard[side.other() as usize]);
+            prop_assert!(said == heard);
+        }
+    }
+
+    #[test]
+    fn a_dry_run_changes_nothing(plan in Plan::any(Scope::WITH_DETACHES)) {
+        let terms = Terms { mode: Mode::DryRun, advertise: Advertise::Largest, ..Terms::default() };
+        assert_unchanged(&play(terms, &plan));
+    }
+}
