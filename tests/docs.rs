@@ -1,6 +1,7 @@
 //! The README against the program: its tables name what exists, and all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sizegate::telemetry::{Metrics, UPSTREAM_REASONS};
 
@@ -78,9 +79,14 @@ fn the_metrics_are_those_that_are_served() {
         })
         .collect();
 
-    let text = Metrics::new(&["mqtt"], &[], &[])
-        .expect("metrics that have names")
-        .render();
+    let text = Metrics::new(
+        &["mqtt"],
+        &[],
+        &[],
+        &Arc::new(sizegate::gate::HoldBudget::new(0)),
+    )
+    .expect("metrics that have names")
+    .render();
     let mut served = BTreeMap::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
         let (name, kind) = line.split_once(' ').expect("a name and a type");

@@ -16,7 +16,7 @@ mod rumqttc_subscriber;
 
 use std::net::SocketAddr;
 
-use support::{Mosquitto, RabbitMq, Running, Sidecar, node_modules, python};
+use support::{Mosquitto, RabbitMq, Release, Running, Sidecar, node_modules, python};
 
 /// The limit of what a subscriber is sent.
 const LIMIT: [&str; 2] = ["--max-receive-size", "16Ki"];
@@ -139,10 +139,10 @@ fn rabbitmq_and_its_subscribers_live_on() {
         MqttJs("4"),
         Rumqttc(4),
     ] {
-        let broker = RabbitMq::start();
-        let sidecar = Sidecar::start(broker.address(), &LIMIT);
+        let broker = RabbitMq::start(Release::V3);
+        let sidecar = Sidecar::start(broker.mqtt(), &LIMIT);
         // It takes no message of QoS 2.
-        live_on(subscriber, broker.address(), &sidecar, 1);
+        live_on(subscriber, broker.mqtt(), &sidecar, 1);
         expect_refusals(&sidecar, subscriber.refusals(1));
     }
 }

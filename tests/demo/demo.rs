@@ -1,12 +1,14 @@
-//! A demonstration: an MQTT broker, sizegate in front of it, and real clients of both.
+//! A demonstration: an MQTT broker, an AMQP 1.0 peer, sizegate in front of both, and real clients.
 //!
 //! `cargo run --release --example demo` shows what happens to small and to large messages, checks
-//! each of its own claims, and fails if one does not hold. With `-- --stay` the broker and sizegate
-//! stay up afterwards, for clients of your own.
+//! each of its own claims, and fails if one does not hold. With `-- --stay` all of them stay up
+//! afterwards, for clients of your own.
 
 #![allow(clippy::print_stdout, reason = "the demonstration is what it prints")]
 
+mod amqp;
 mod broker;
+mod peer;
 mod v3;
 mod v5;
 
@@ -22,6 +24,8 @@ use std::time::Duration;
 use sizegate::cli;
 use sizegate::config::Config;
 use sizegate::run::Sidecar;
+
+use peer::Peer;
 
 /// Whatever goes wrong is told and ends the demonstration.
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -39,9 +43,10 @@ fn main() -> ExitCode {
 
 fn show(stay: bool) -> Outcome<()> {
     let broker = broker::start()?;
-    let sidecar = Sidecar::start(config(&broker)?)?;
-    let [for_v3, for_v5] = sidecar.listen[..] else {
-        return Err("sizegate has not opened two ports".into());
+    let peer = Peer::start()?;
+    let sidecar = Sidecar::start(config([broker.v3, broker.v5, peer.address])?)?;
+    let [for_v3, for_v5, for_amqp] = sidecar.listen[..] else {
+        return Err("sizegate has not opened three ports".into());
     };
     let admin = sidecar.admin.ok_or("sizegate has no admin port")?;
     let running = thread::spawn(move || sidecar.run().map_err(|error| error.to_string()));
@@ -55,18 +60,24 @@ fn show(stay: bool) -> Outcome<()> {
         "  for MQTT 5.0    clients -> {for_v5} -> broker {}",
         broker.v5
     );
+    println!(
+        "  for AMQP 1.0    clients -> {for_amqp} -> peer   {}",
+        peer.address
+    );
     println!("  metrics         http://{admin}/metrics");
 
     println!("\nMQTT 3.1.1: a publisher behind sizegate, a subscriber at the broker itself");
     v3::show(for_v3, broker.v3)?;
     println!("\nMQTT 5.0: the same, and now the publisher can be told");
     v5::show(for_v5, broker.v5)?;
+    println!("\nAMQP 1.0: a sender behind sizegate, a peer that accepts whatever it gets");
+    amqp::show(for_amqp, &peer)?;
     println!("\nmetrics: what the operator sees");
     show_metrics(admin)?;
     println!("\nEverything is as it should be.");
 
     if stay {
-        println!("\nBroker and sizegate stay up; Ctrl-C ends them. For example:\n");
+        println!("\nBroker, peer and sizegate stay up; Ctrl-C ends them. For example:\n");
         println!(
             "  mosquitto_sub -h 127.0.0.1 -p {} -t demo -F '%l octets'",
             broker.v3.port()
@@ -79,6 +90,7 @@ fn show(stay: bool) -> Outcome<()> {
             "  head -c 100000 /dev/zero | mosquitto_pub -h 127.0.0.1 -p {} -V 5 -q 1 -t demo -s",
             for_v5.port()
         );
+        println!("\nand for AMQP 1.0 clients (SASL ANONYMOUS):\n\n  amqp://{for_amqp}/demo\n");
         running
             .join()
             .map_err(|_| "sizegate has ended by itself")??;
@@ -86,22 +98,20 @@ fn show(stay: bool) -> Outcome<()> {
     Ok(())
 }
 
-/// What would be typed for this: two listeners, and the broker's two ports behind them in order.
-fn config(broker: &broker::Addresses) -> Outcome<Config> {
-    let (v3, v5) = (broker.v3.to_string(), broker.v5.to_string());
-    let line = [
-        "sizegate",
-        "--listen=127.0.0.1:0",
-        "--listen=127.0.0.1:0",
-        "--admin=127.0.0.1:0",
-        "--max-message-size=64Ki",
-        // rumqttc would not send what it knows to be too large, and there would be nothing to see.
-        "--no-advertise",
-        "--upstream",
-        &v3,
-        "--upstream",
-        &v5,
+/// What would be typed for this: as many listeners, and what is behind each of them in order.
+fn config(upstreams: [SocketAddr; 3]) -> Outcome<Config> {
+    let mut line = vec![
+        "sizegate".to_owned(),
+        "--admin=127.0.0.1:0".to_owned(),
+        "--max-message-size=64Ki".to_owned(),
+        // rumqttc and fe2o3-amqp would not send what they know to be too large, and there would be
+        // nothing to see.
+        "--no-advertise".to_owned(),
     ];
+    for upstream in upstreams {
+        line.push("--listen=127.0.0.1:0".to_owned());
+        line.push(format!("--upstream={upstream}"));
+    }
     let args = cli::parse(line.into_iter().map(OsString::from))
         .map_err(|_| "the command line is not understood")?;
     Ok(Config::from_args(&args)?)
@@ -109,23 +119,28 @@ fn config(broker: &broker::Addresses) -> Outcome<Config> {
 
 fn show_metrics(admin: SocketAddr) -> Outcome<()> {
     let metrics = get(admin, "/metrics")?;
-    // Two small messages and a large one with each version; the first cannot tell its publisher.
+    // Two small messages and a large one with each version of MQTT, of which the first cannot tell
+    // its publisher, and on the one link of AMQP. No client had to connect again.
     for (name, labels, expected) in [
-        ("sizegate_messages_total", &["send", "allowed"][..], 4),
-        ("sizegate_messages_total", &["send", "denied"], 2),
-        ("sizegate_messages_denied_total", &["send", "drop"], 1),
-        ("sizegate_messages_denied_total", &["send", "reject"], 1),
-        // Two publishers, and neither had to connect again.
-        ("sizegate_connections_total", &["mqtt"], 2),
-        ("sizegate_malformed_total", &["client"], 0),
+        ("messages_total", &["mqtt", "send", "allowed"][..], 4),
+        ("messages_total", &["mqtt", "send", "denied"], 2),
+        ("messages_denied_total", &["mqtt", "send", "drop"], 1),
+        ("messages_denied_total", &["mqtt", "send", "reject"], 1),
+        ("connections_total", &["mqtt"], 2),
+        ("malformed_total", &["mqtt", "client"], 0),
+        ("messages_total", &["amqp10", "send", "allowed"], 2),
+        ("messages_total", &["amqp10", "send", "denied"], 1),
+        ("messages_denied_total", &["amqp10", "send", "reject"], 1),
+        ("connections_total", &["amqp10"], 1),
+        ("malformed_total", &["amqp10", "client"], 0),
     ] {
         let line = metrics
             .lines()
             .find(|line| {
                 let has = |label: &&str| line.contains(&format!("=\"{label}\""));
-                line.starts_with(&format!("{name}{{")) && labels.iter().all(has)
+                line.starts_with(&format!("sizegate_{name}{{")) && labels.iter().all(has)
             })
-            .ok_or_else(|| format!("no metric {name} with {labels:?}"))?;
+            .ok_or_else(|| format!("no metric sizegate_{name} with {labels:?}"))?;
         check(line, line.ends_with(&format!(" {expected}")))?;
     }
     Ok(())

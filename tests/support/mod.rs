@@ -1,10 +1,9 @@
 //! What the tests of the sidecar as a whole share.
 //!
 //! [`Sidecar`] is the real program as a process of its own; [`FakeBroker`] and [`Raw`] are the two
-//! peers it stands between, each octet of which a test writes and reads itself; [`mqtt`] writes
-//! packets and reads answers without any code of the product; [`Mosquitto`] and [`RabbitMq`] are
-//! real brokers.
-//! Nothing here waits without a deadline.
+//! peers it stands between, each octet of which a test writes and reads itself; [`mqtt`] and
+//! [`amqp10`] write packets and frames and read answers without any code of the product;
+//! [`Mosquitto`] and [`RabbitMq`] are real brokers. Nothing here waits without a deadline.
 
 #![allow(
     dead_code,
@@ -16,6 +15,7 @@
     reason = "each test uses its part"
 )]
 
+pub mod amqp10;
 mod conversation;
 mod mosquitto;
 pub mod mqtt;
@@ -27,8 +27,8 @@ mod wait;
 
 pub use conversation::{Conversation, expect_quiet};
 pub use mosquitto::Mosquitto;
-pub use peer::{FakeBroker, Raw, free_port, pass};
+pub use peer::{FakeBroker, Raw, free_port, free_ports, pass};
 pub use program::{Output, Running, node_modules, python};
-pub use rabbitmq::RabbitMq;
+pub use rabbitmq::{RabbitMq, Release};
 pub use sidecar::{Metrics, Sidecar, field};
 pub use wait::{DEADLINE, wait_for};

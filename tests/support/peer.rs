@@ -203,6 +203,12 @@ pub fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
+/// Ports of the loopback address on which nothing listens, no two the same.
+pub fn free_ports<const COUNT: usize>() -> [u16; COUNT] {
+    let listeners = [(); COUNT].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+    listeners.map(|listener| listener.local_addr().unwrap().port())
+}
+
 fn hex(octets: &[u8]) -> String {
     let shown = octets.iter().take(48).map(|octet| format!("{octet:02x}"));
     let mut text = shown.collect::<Vec<_>>().join(" ");

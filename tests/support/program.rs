@@ -30,8 +30,14 @@ pub struct Output {
 impl Running {
     /// Starts a program.
     pub fn start(program: &str, arguments: &[&str]) -> Self {
+        Self::start_with(program, arguments, &[])
+    }
+
+    /// The same with these variables in its environment.
+    pub fn start_with(program: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(program)
             .args(arguments)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -124,8 +130,8 @@ pub fn python() -> String {
     python.to_str().unwrap().to_owned()
 }
 
-/// The folder with the client libraries for Node: that of `SIZEGATE_TEST_NODE`, or the one that
-/// `tests/run` makes.
+/// The folder with the client libraries for Node: that of `SIZEGATE_TEST_NODE`, or the one
+/// that `tests/run` makes.
 pub fn node_modules() -> String {
     let folder = std::env::var_os("SIZEGATE_TEST_NODE").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/test-node/node_modules"),

@@ -1,115 +1,266 @@
-//! A real broker: RabbitMQ with its MQTT plugin.
+//! Real brokers: RabbitMQ 3 with its plugins for AMQP 1.0 and MQTT, and RabbitMQ 4.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
-use super::free_port;
+use super::{DEADLINE, free_ports, wait_for};
 
-/// A running RabbitMQ with a node, a port mapper and folders of its own; all of it ends when this
-/// is dropped.
+/// A running RabbitMQ with a node, a name service and folders of its own.
+///
+/// It ends with the process that started it, however that ends: a shell watches over it, and kills
+/// all of it when its standard input is closed.
 #[derive(Debug)]
 pub struct RabbitMq {
-    node: Child,
-    port_mapper: Child,
+    release: Release,
+    watch: Child,
+    address: SocketAddr,
     mqtt: SocketAddr,
-    /// Holds configuration, database and log; removed with it.
-    _folder: TempDir,
+    /// As the broker sees it, with what `rabbitmqctl` needs.
+    environment: Vec<(&'static str, String)>,
+    node: String,
+    folder: TempDir,
+}
+
+/// Which RabbitMQ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// Debian 12's: AMQP 1.0 is a plugin over the older protocol.
+    V3,
+    /// Debian 13's, in a tree of its own: AMQP 1.0 is native.
+    V4,
 }
 
 impl RabbitMq {
-    /// Starts it on free ports and waits until it accepts MQTT clients.
-    pub fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let [mqtt, amqp, distribution, mapper] = [(); 4].map(|()| free_port());
-        let port_mapper = Command::new("epmd")
-            .args(["-address", "127.0.0.1", "-port", &mapper.to_string()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| panic!("epmd does not start: {error}; {INSTALL}"));
-        let path = |name: &str| folder.path().join(name);
-        let configuration = format!(
-            "listeners.tcp.1 = 127.0.0.1:{amqp}\nmqtt.listeners.tcp.1 = 127.0.0.1:{mqtt}\n\
-             mqtt.allow_anonymous = true\n"
-        );
-        std::fs::write(path("rabbitmq.conf"), configuration).unwrap();
-        std::fs::write(path("enabled_plugins"), "[rabbitmq_mqtt].").unwrap();
-        std::fs::create_dir(path("home")).unwrap();
-        let output = path("output");
-        let log = std::fs::File::create(&output).unwrap();
-        let node = Command::new(program())
-            .env("HOME", path("home"))
-            .env("RABBITMQ_CONF_ENV_FILE", "/dev/null")
-            .env("RABBITMQ_CONFIG_FILE", path("rabbitmq.conf"))
-            .env("RABBITMQ_ENABLED_PLUGINS_FILE", path("enabled_plugins"))
-            .env("RABBITMQ_MNESIA_BASE", path("database"))
-            .env("RABBITMQ_LOG_BASE", path("log"))
-            .env("RABBITMQ_PID_FILE", path("pid"))
-            .env("RABBITMQ_NODENAME", format!("sizegate-{mqtt}@localhost"))
-            .env("RABBITMQ_DIST_PORT", distribution.to_string())
-            .env("ERL_EPMD_PORT", mapper.to_string())
-            .env("ERL_EPMD_ADDRESS", "127.0.0.1")
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .spawn()
-            .unwrap_or_else(|error| panic!("RabbitMQ does not start: {error}; {INSTALL}"));
-        let mut broker = Self {
-            node,
-            port_mapper,
-            mqtt: SocketAddr::from((Ipv4Addr::LOCALHOST, mqtt)),
-            _folder: folder,
-        };
-        broker.wait(&output);
-        broker
+    /// The largest frame that RabbitMQ 4 says it takes. RabbitMQ 3 says what its client says.
+    pub const FRAME_MAX: usize = 8_192;
+
+    /// The broker of this release that all tests of a process share.
+    pub fn shared(release: Release) -> &'static Self {
+        static V3: LazyLock<RabbitMq> = LazyLock::new(|| RabbitMq::start(Release::V3));
+        static V4: LazyLock<RabbitMq> = LazyLock::new(|| RabbitMq::start(Release::V4));
+        match release {
+            Release::V3 => &V3,
+            Release::V4 => &V4,
+        }
     }
 
-    /// Where MQTT clients connect.
+    /// Starts one on free ports and waits until it accepts connections.
+    pub fn start(release: Release) -> Self {
+        let root = release.root();
+        let place = root.join("tmp");
+        for _ in 0..3 {
+            let folder = tempfile::tempdir_in(&place).unwrap();
+            let mut broker = Self::spawn(release, &root, folder);
+            if broker.accepts() {
+                return broker;
+            }
+        }
+        panic!("RabbitMQ ended three times at its start");
+    }
+
+    /// Where it listens for AMQP.
     pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where RabbitMQ 3 listens for MQTT.
+    pub fn mqtt(&self) -> SocketAddr {
         self.mqtt
     }
 
-    fn wait(&mut self, output: &Path) {
-        let start = Instant::now();
-        while TcpStream::connect(self.mqtt).is_err() {
-            let ended = self.node.try_wait().unwrap();
-            if ended.is_some() || start.elapsed() > PATIENCE {
-                let output = std::fs::read_to_string(output).unwrap_or_default();
-                panic!("RabbitMQ does not accept clients ({ended:?}): {output}");
-            }
-            std::thread::sleep(Duration::from_millis(50));
+    /// Waits until this queue holds nothing, be it ready or not yet acknowledged.
+    pub fn queue_becomes_empty(&self, queue: &str) {
+        wait_for(&format!("{queue} is empty"), || {
+            (self.queues().get(queue) == Some(&0)).then_some(())
+        });
+    }
+
+    /// How many messages there are in each queue.
+    pub fn queues(&self) -> BTreeMap<String, u64> {
+        let output = self
+            .release
+            .command("rabbitmqctl")
+            .env_clear()
+            .envs(self.environment.iter().cloned())
+            .args(["-q", "-n", &self.node, "list_queues", "name", "messages"])
+            .arg("--no-table-headers")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "rabbitmqctl: {output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines()
+            .filter_map(|line| line.split_once('\t'))
+            .map(|(name, count)| (name.to_owned(), count.trim().parse().unwrap()))
+            .collect()
+    }
+
+    fn spawn(release: Release, root: &Path, folder: TempDir) -> Self {
+        let ports = free_ports();
+        let [port, mqtt, names, distribution] = ports.map(|port| port.to_string());
+        let path = folder.path();
+        for name in ["home", "log", "mnesia"] {
+            fs::create_dir(path.join(name)).unwrap();
         }
+        let (plugins, more) = match release {
+            Release::V3 => (
+                "[rabbitmq_amqp1_0,rabbitmq_mqtt].\n",
+                format!("mqtt.listeners.tcp.1 = 127.0.0.1:{mqtt}\nmqtt.allow_anonymous = true\n"),
+            ),
+            Release::V4 => ("[].\n", String::new()),
+        };
+        fs::write(path.join("enabled_plugins"), plugins).unwrap();
+        // Small frames, as for the clients: most messages shall need several.
+        let lines = format!(
+            "listeners.tcp.default = 127.0.0.1:{port}\nframe_max = {}\n{more}",
+            Self::FRAME_MAX
+        );
+        fs::write(path.join("rabbitmq.conf"), lines).unwrap();
+        let within = Path::new("/").join(path.strip_prefix(root).unwrap());
+        let at = |name: &str| within.join(name).to_str().unwrap().to_owned();
+        let node = format!("test{port}@localhost");
+        let environment = vec![
+            ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin".to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("HOME", at("home")),
+            ("ERL_EPMD_ADDRESS", "127.0.0.1".to_owned()),
+            ("ERL_EPMD_PORT", names),
+            ("RABBITMQ_NODENAME", node.clone()),
+            ("RABBITMQ_DIST_PORT", distribution),
+            // Without the extension, which it adds.
+            ("RABBITMQ_CONFIG_FILE", at("rabbitmq")),
+            ("RABBITMQ_ADVANCED_CONFIG_FILE", at("advanced.config")),
+            ("RABBITMQ_CONF_ENV_FILE", at("rabbitmq-env.conf")),
+            ("RABBITMQ_ENABLED_PLUGINS_FILE", at("enabled_plugins")),
+            ("RABBITMQ_MNESIA_BASE", at("mnesia")),
+            ("RABBITMQ_LOG_BASE", at("log")),
+            ("RABBITMQ_LOGS", "-".to_owned()),
+            ("RABBITMQ_PID_FILE", at("pid")),
+            // It replaces its script instead of staying below it.
+            ("RUNNING_UNDER_SYSTEMD", "true".to_owned()),
+        ];
+        let log = fs::File::create(path.join("output")).unwrap();
+        let server = Path::new(PROGRAMS).join("rabbitmq-server");
+        let watch = Command::new("/bin/sh")
+            .args(["-c", WATCH, "sh"])
+            .args([path, root, &server])
+            .env_clear()
+            .envs(environment.iter().cloned())
+            .stdin(Stdio::piped())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .process_group(0)
+            .spawn()
+            .expect("a shell");
+        Self {
+            release,
+            watch,
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, ports[0])),
+            mqtt: SocketAddr::from((Ipv4Addr::LOCALHOST, ports[1])),
+            environment,
+            node,
+            folder,
+        }
+    }
+
+    /// Waits until it does; says no when it has ended.
+    fn accepts(&mut self) -> bool {
+        let (release, watch) = (self.release, &mut self.watch);
+        let (address, mqtt) = (self.address, self.mqtt);
+        let started = wait_for("RabbitMQ accepts connections", || {
+            if watch.try_wait().unwrap().is_some() {
+                return Some(false);
+            }
+            let all =
+                answers(address) && (release == Release::V4 || TcpStream::connect(mqtt).is_ok());
+            all.then_some(true)
+        });
+        if !started {
+            let output = fs::read_to_string(self.folder.path().join("output"));
+            eprintln!("{}", output.unwrap_or_default());
+        }
+        started
     }
 }
 
 impl Drop for RabbitMq {
     fn drop(&mut self) {
-        // The node is a process of the script that starts it. Failing means that it has ended.
-        let group = format!("-{}", self.node.id());
-        let _ = Command::new("kill")
-            .args(["-s", "KILL", "--", &group])
-            .status();
-        let _ = self.node.wait();
-        let _ = self.port_mapper.kill();
-        let _ = self.port_mapper.wait();
+        drop(self.watch.stdin.take());
+        let _ = self.watch.wait();
     }
 }
 
-/// The script without the wrapper of the package, which would change the user.
-fn program() -> PathBuf {
-    let program = PathBuf::from("/usr/lib/rabbitmq/bin/rabbitmq-server");
-    assert!(program.exists(), "RabbitMQ is not installed: {INSTALL}");
-    program
+impl Release {
+    /// The root of the file system that it is installed in.
+    fn root(self) -> PathBuf {
+        let root = match self {
+            Self::V3 => PathBuf::from("/"),
+            Self::V4 => std::env::var_os("SIZEGATE_TEST_RABBITMQ4").map_or_else(
+                || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/rabbitmq4"),
+                PathBuf::from,
+            ),
+        };
+        let program = root.join(&PROGRAMS[1..]).join("rabbitmq-server");
+        assert!(
+            program.exists(),
+            "{} does not exist: run tests/run once, which installs what is needed",
+            program.display()
+        );
+        root
+    }
+
+    /// One of its programs. The scripts that are in the path would change the user.
+    fn command(self, program: &str) -> Command {
+        let path = Path::new(PROGRAMS).join(program);
+        match self {
+            Self::V3 => Command::new(path),
+            Self::V4 => {
+                let mut command = Command::new("/usr/sbin/chroot");
+                command.arg(self.root()).arg(path);
+                command
+            }
+        }
+    }
 }
 
-const INSTALL: &str = "run tests/run, or install the package rabbitmq-server";
+/// Whether somebody there answers the protocol header of SASL in AMQP 1.0 with the same.
+fn answers(address: SocketAddr) -> bool {
+    const HEADER: &[u8; 8] = b"AMQP\x03\x01\x00\x00";
+    let mut answer = [0; HEADER.len()];
+    let mut exchange = || {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(DEADLINE))?;
+        stream.write_all(HEADER)?;
+        stream.read_exact(&mut answer)
+    };
+    exchange().is_ok() && answer == *HEADER
+}
 
-/// How long it may take to start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Where its programs are.
+const PROGRAMS: &str = "/usr/lib/rabbitmq/bin";
+
+/// Runs the name service and the broker until standard input ends, or until the broker does.
+/// Words: the folder to remove, the root of the file system, and the broker's program.
+const WATCH: &str = r#"
+exec 3<&0 0</dev/null
+folder=$1 root=$2
+run() {
+    exec 3<&-
+    if [ "$root" = / ]; then exec "$@"; else exec /usr/sbin/chroot "$root" "$@"; fi
+}
+run /usr/bin/epmd & names=$!
+run "$3" & broker=$!
+trap 'kill -KILL $names $broker; wait; rm -rf "$folder"; exit 0' USR1
+{ read -r _ <&3; kill -USR1 $$; } & reader=$!
+exec 3<&-
+wait $broker
+kill -KILL $names $reader
+exit 1
+"#;

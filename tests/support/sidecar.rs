@@ -287,10 +287,13 @@ impl Log {
                 !state.ended && !state.lines.iter().any(&matches)
             })
             .unwrap();
-        match state.lines.iter().find(|line| matches(line)) {
-            Some(line) => line.clone(),
-            None => panic!("no such line in the log: {:#?}", state.lines),
+        if let Some(line) = state.lines.iter().find(|line| matches(line)) {
+            return line.clone();
         }
+        // The log is shown once more when the sidecar is dropped, which needs it unlocked.
+        let lines = state.lines.clone();
+        drop(state);
+        panic!("no such line in the log: {lines:#?}");
     }
 
     fn to_its_end(&self) -> Vec<Value> {
