@@ -338,6 +338,7 @@ impl Connection {
             return Ok(len);
         };
         let is_ours = matches!(link.state, LinkState::Detached(_));
+        link.is_closed |= is_ours || detach.closed;
         let sender = link.sender;
         let is_left = link.handles.of(from.other()).is_none();
         let current = link.current.take_if(|_| sender == from);

@@ -18,6 +18,8 @@ pub(super) struct Link {
     pub(super) handles: PerSide<Option<Handle>>,
     /// Whether each side has attached it, though it may have detached it since.
     pub(super) attached: PerSide<bool>,
+    /// Whether a side has closed it, so that it can't be resumed.
+    pub(super) is_closed: bool,
     /// Where messages go to, or come from, as far as it is said.
     pub(super) address: Option<Box<str>>,
     /// Under which limit its messages are.
@@ -80,6 +82,7 @@ impl Link {
             sender: sender(side, attach.role),
             handles: PerSide::default(),
             attached: PerSide::default(),
+            is_closed: false,
             address: None,
             limit: LinkLimit::Exempt,
             second: false,

@@ -191,10 +191,10 @@ fn next_released(session: &mut Session, from: Side, ceiling: usize) -> Option<Ve
         return None;
     }
     let outgoing = session.ways.of_mut(from).queue.front_mut()?;
-    let id = outgoing.id;
+    let (id, link) = (outgoing.id, outgoing.link);
     let frame = outgoing.held.frames.pop_front()?;
     outgoing.held.reservation.shrink(frame.len() as u64);
-    let (mut frame, rest) = numbered(session, from, id, frame, ceiling);
+    let (mut frame, rest) = numbered(session, from, (id, link), frame, ceiling);
     let way = session.ways.of_mut(from);
     if let Some(outgoing) = way.queue.front_mut()
         && let Some(rest) = rest
@@ -230,7 +230,7 @@ fn next_released(session: &mut Session, from: Side, ceiling: usize) -> Option<Ve
 fn numbered(
     session: &mut Session,
     from: Side,
-    id: u32,
+    (id, link): (u32, usize),
     frame: Vec<u8>,
     ceiling: usize,
 ) -> (Vec<u8>, Option<Vec<u8>>) {
@@ -245,7 +245,7 @@ fn numbered(
     let theirs = way
         .translator
         .as_mut()
-        .and_then(|translator| translator.forward(id));
+        .and_then(|translator| translator.forward(id, link));
     match theirs.filter(|&theirs| theirs != id) {
         Some(theirs) => renumbered(&frame, theirs, ceiling).unwrap_or((frame, None)),
         None => (frame, None),

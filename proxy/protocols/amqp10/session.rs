@@ -134,8 +134,15 @@ impl Session {
             && let Some(link) = place
         {
             *link.handles.of_mut(side) = None;
-            if link.is_gone() {
-                *place = None;
+            if !link.is_gone() {
+                return;
+            }
+            let (sender, is_closed) = (link.sender, link.is_closed);
+            *place = None;
+            match &mut self.ways.of_mut(sender).translator {
+                Some(translator) if is_closed => translator.forget_link(at),
+                Some(translator) => translator.suspend_link(at),
+                None => {}
             }
         }
     }

@@ -272,7 +272,7 @@ impl Connection {
             way.frames.forwarded = way.frames.forwarded.wrapping_add(1);
             return Ok(len);
         };
-        let Some(theirs) = translator.forward(id) else {
+        let Some(theirs) = translator.forward(id, at.1) else {
             return Err(self.too_many("unsettled deliveries"));
         };
         let mut next = Ok(len);

@@ -17,9 +17,10 @@ pub(super) struct Translator {
     latest: u64,
     /// The id of the next delivery that is forwarded.
     next: u64,
-    /// Forwarded and not yet settled: the sender's id, and the receiver's.
-    to_receiver: BTreeMap<u64, u64>,
-    /// The same the other way round.
+    /// Forwarded and not yet settled: the sender's id, the receiver's, and the place of the link while
+    /// it has one.
+    to_receiver: BTreeMap<u64, (u64, Option<usize>)>,
+    /// The ids the other way round.
     to_sender: BTreeMap<u64, u64>,
     /// Whether some delivery has another id at the receiver, or none any more.
     differs: bool,
@@ -61,13 +62,13 @@ impl Translator {
         self.differs
     }
 
-    /// Gives the sender's delivery its id at the receiver; `None` if there are too many.
-    pub(super) fn forward(&mut self, id: u32) -> Option<u32> {
+    /// Gives the sender's delivery on a link its id at the receiver; `None` if there are too many.
+    pub(super) fn forward(&mut self, id: u32, link: usize) -> Option<u32> {
         let sent = self.sent(id);
         if sent < self.base {
             return Some(id);
         }
-        if let Some(&known) = self.to_receiver.get(&sent) {
+        if let Some(&(known, _)) = self.to_receiver.get(&sent) {
             return Some(known as u32);
         }
         if self.to_receiver.len() >= Self::CEILING {
@@ -76,7 +77,7 @@ impl Translator {
         let received = self.next;
         self.next += 1;
         self.differs |= sent != received;
-        self.to_receiver.insert(sent, received);
+        self.to_receiver.insert(sent, (received, Some(link)));
         self.to_sender.insert(received, sent);
         Some(received as u32)
     }
@@ -94,8 +95,26 @@ impl Translator {
 
     /// Forgets a delivery that needs no disposition any more.
     pub(super) fn forget(&mut self, id: u32) {
-        if let Some(received) = self.to_receiver.remove(&self.sent(id)) {
+        if let Some((received, _)) = self.to_receiver.remove(&self.sent(id)) {
             self.to_sender.remove(&received);
+        }
+    }
+
+    /// Forgets the deliveries of a link that has been closed: nothing more is said of them.
+    pub(super) fn forget_link(&mut self, link: usize) {
+        let to_sender = &mut self.to_sender;
+        self.to_receiver.retain(|_, &mut (received, of)| {
+            if of == Some(link) {
+                to_sender.remove(&received);
+            }
+            of != Some(link)
+        });
+    }
+
+    /// Keeps the deliveries of a link that may be resumed, though its place is given to another.
+    pub(super) fn suspend_link(&mut self, link: usize) {
+        for (_, of) in self.to_receiver.values_mut() {
+            of.take_if(|of| *of == link);
         }
     }
 
@@ -129,19 +148,24 @@ impl Translator {
         if first < self.base {
             runs.push((first, last.min(self.base - 1)));
         }
-        let map = match origin {
-            Origin::Sender => &self.to_receiver,
-            Origin::Receiver => &self.to_sender,
-        };
         let from = first.max(self.base);
-        let mut known = Vec::new();
-        if from <= last {
-            for (&here, &there) in map.range(from..=last) {
-                match runs.last_mut() {
-                    Some((_, end)) if *end + 1 == there => *end = there,
-                    _ => runs.push((there, there)),
-                }
-                known.push((here, there));
+        let known: Vec<(u64, u64)> = match origin {
+            _ if from > last => Vec::new(),
+            Origin::Sender => {
+                let known = self.to_receiver.range(from..=last);
+                known
+                    .map(|(&sent, &(received, _))| (sent, received))
+                    .collect()
+            }
+            Origin::Receiver => {
+                let known = self.to_sender.range(from..=last);
+                known.map(|(&received, &sent)| (received, sent)).collect()
+            }
+        };
+        for &(_, there) in &known {
+            match runs.last_mut() {
+                Some((_, end)) if *end + 1 == there => *end = there,
+                _ => runs.push((there, there)),
             }
         }
         if settled {
@@ -206,7 +230,11 @@ mod tests {
             // 0 is swallowed, 2 overtakes 1, which is forwarded over several frames.
             for (sent, received) in [(2, 0), (1, 1), (1, 1), (3, 2)] {
                 translator.note(id(sent));
-                assert_eq!(translator.forward(id(sent)), Some(id(received)), "{base}");
+                assert_eq!(
+                    translator.forward(id(sent), 0),
+                    Some(id(received)),
+                    "{base}"
+                );
             }
         }
     }
@@ -218,7 +246,7 @@ mod tests {
             let mut translator = Translator::new(base);
             for sent in [1, 0, 3, 4] {
                 translator.note(id(sent));
-                translator.forward(id(sent));
+                translator.forward(id(sent), 0);
             }
             // The receiver's 0, 1, 2, 3 are the sender's 1, 0, 3, 4; 2 was swallowed.
             let all = (id(0), id(3));
@@ -241,17 +269,31 @@ mod tests {
     fn ids_from_before_the_first_difference_stay_as_they_are() {
         let mut translator = Translator::new(100);
         translator.note(101);
-        translator.forward(101);
-        assert_eq!(translator.forward(99), Some(99));
+        translator.forward(101, 0);
+        assert_eq!(translator.forward(99, 0), Some(99));
         let runs = translator.disposition(Origin::Receiver, (90, 100), true);
         assert_eq!(runs, [(90, 99), (101, 101)]);
+    }
+
+    #[test]
+    fn deliveries_of_a_closed_link_are_forgotten_and_no_others() {
+        let mut translator = Translator::new(0);
+        for id in 0..4 {
+            translator.note(id);
+            translator.forward(id, (id % 2) as usize);
+        }
+        translator.forget_link(1);
+        assert_eq!(translator.unsettled(), 2);
+        let runs = translator.disposition(Origin::Receiver, (0, 3), true);
+        assert_eq!(runs, [(0, 0), (2, 2)]);
+        assert_eq!(translator.unsettled(), 0);
     }
 
     #[test]
     fn the_whole_range_of_ids_costs_no_more_than_what_is_remembered() {
         let mut translator = Translator::new(0);
         translator.note(1);
-        translator.forward(1);
+        translator.forward(1, 0);
         let all = (0, i32::MAX as u32);
         assert_eq!(
             translator.disposition(Origin::Receiver, all, false),

@@ -111,6 +111,28 @@ fn outcomes_of_what_was_sent_before_are_waited_for() {
 }
 
 #[test]
+fn outcomes_on_a_link_that_was_closed_are_not_waited_for() {
+    let mut raw = Raw::start(OnOversize::Close);
+    raw.passes(
+        Side::Client,
+        &attach(CLIENT, &link("out2", Handle(3), Role::Sender)),
+    );
+    raw.passes(
+        Side::Broker,
+        &attach(BROKER, &link("out2", Handle(13), Role::Receiver)),
+    );
+    raw.passes(Side::Client, &message(0, 100));
+    raw.passes(Side::Client, &detach(CLIENT, OUT, true));
+    raw.passes(Side::Broker, &detach(BROKER, OUT_AT_BROKER, true));
+    let large = Transfer {
+        handle: Handle(3),
+        ..first(1)
+    };
+    raw.says(Side::Client, &transfer(large, 101));
+    assert_closed(&mut raw);
+}
+
+#[test]
 fn outcomes_that_do_not_come_are_waited_for_in_vain() {
     let mut raw = Raw::start(OnOversize::Close);
     raw.passes(Side::Client, &message(0, 100));
