@@ -145,7 +145,8 @@ impl Connection {
         time_outs
             .filter_map(|side| self.sides.of(side).idle_time_out)
             .min()
-            .map(|time_out| time_out / 2)
+            // A side that was fed right behind a tick is fed again at the second one after it.
+            .map(|time_out| time_out / 3)
     }
 
     /// The time of [`Connection::next_tick`] has passed.

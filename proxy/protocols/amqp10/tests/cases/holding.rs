@@ -1,5 +1,7 @@
 //! Memory: what is held is bounded, and given back.
 
+use std::time::Duration;
+
 use super::*;
 
 fn with_memory(hold_memory: u64) -> Raw {
@@ -99,4 +101,23 @@ fn a_detach_gives_up_what_is_held() {
     // The broker has seen nothing of delivery 0.
     let frames = [transfer(more(first(0)), 60), transfer(next(), 40)];
     raw.becomes(Side::Client, &transfer(next(), 40), &frames.concat());
+}
+
+#[test]
+fn a_broker_that_sees_nothing_is_sent_empty_frames_before_its_idle_time_out() {
+    let mut raw = Raw::start(Start {
+        broker_idle_time_out: Some(60_000),
+        ..Start::default()
+    });
+    assert_eq!(raw.gate.gate.tick_after(), None, "nothing is held");
+    raw.is_kept(Side::Client, &transfer(more(first(0)), 60));
+    let after = raw.gate.gate.tick_after().expect("a frame is held");
+    assert!(2 * after < Duration::from_secs(60), "{after:?}");
+    raw.gate.tick();
+    raw.gate.tick();
+    assert_eq!(raw.hears(Side::Broker), written(encode::empty_frame));
+    raw.says(Side::Client, &transfer(next(), 10));
+    let held = [transfer(more(first(0)), 60), transfer(next(), 10)].concat();
+    assert_eq!(raw.hears(Side::Broker), held);
+    assert_eq!(raw.gate.gate.tick_after(), None, "nothing is held any more");
 }

@@ -55,6 +55,8 @@ struct Start {
     client_count: u32,
     rcv_settle_mode: ReceiverSettleMode,
     max_frame_size: u32,
+    /// Milliseconds without a frame after which the broker gives up.
+    broker_idle_time_out: Option<u32>,
 }
 
 impl Default for Start {
@@ -67,6 +69,7 @@ impl Default for Start {
             client_count: 0,
             rcv_settle_mode: ReceiverSettleMode::First,
             max_frame_size: 512,
+            broker_idle_time_out: None,
         }
     }
 }
@@ -118,9 +121,14 @@ impl Raw {
         let mut raw = Self::new(start.terms);
         let mut client = ProtocolHeader::AMQP.octets().to_vec();
         let mut broker = client.clone();
-        for stream in [&mut client, &mut broker] {
-            encode::open(stream, &open(start.max_frame_size));
-        }
+        encode::open(&mut client, &open(start.max_frame_size));
+        encode::open(
+            &mut broker,
+            &Open {
+                idle_time_out: start.broker_idle_time_out,
+                ..open(start.max_frame_size)
+            },
+        );
         let window = start.client_window;
         client.extend(begin(CLIENT, None, start.client_id, window));
         client.extend(attach(
