@@ -114,6 +114,80 @@ fn two_sides_whose_frames_wait_for_each_other_go_on() {
     assert!(units(&heard[1]).contains(&&mine[1][..]));
 }
 
+/// A gate that has taken a delivery of three frames, of which the broker takes one at present.
+fn with_frames_that_wait() -> (Raw, [Vec<u8>; 3]) {
+    let mut raw = Raw::start(Start {
+        broker_window: 1,
+        ..Start::default()
+    });
+    let frames = [
+        transfer(more(first(0)), 10),
+        transfer(more(next()), 10),
+        transfer(next(), 10),
+    ];
+    raw.is_kept(Side::Client, &frames[0]);
+    raw.is_kept(Side::Client, &frames[1]);
+    raw.becomes(Side::Client, &frames[2], &frames[0]);
+    raw.hears(Side::Client);
+    (raw, frames)
+}
+
+fn end(channel: Channel) -> Vec<u8> {
+    let end = parsers::amqp10::End { error: None };
+    written(|out| encode::end(out, channel, &end))
+}
+
+#[test]
+fn what_ends_goes_behind_the_frames_that_wait() {
+    for last in [detach(CLIENT, OUT, true), end(CLIENT), close()] {
+        let (mut raw, frames) = with_frames_that_wait();
+        raw.is_kept(Side::Client, &last);
+        raw.says(Side::Broker, &takes(1, 1));
+        assert_eq!(raw.hears(Side::Broker), frames[1]);
+        raw.says(Side::Broker, &takes(2, 5));
+        let rest = [&frames[2][..], &last].concat();
+        let heard = raw.hears(Side::Broker);
+        assert!(heard == rest, "{}", difference(&heard, &rest));
+    }
+}
+
+#[test]
+fn other_links_and_sessions_go_on_while_frames_wait() {
+    let (mut raw, frames) = with_frames_that_wait();
+    raw.passes(Side::Client, &begin(Channel(4), None, 0, 100));
+    raw.passes(Side::Broker, &begin(Channel(8), Some(Channel(4)), 0, 100));
+    let other = link("other", OUT, Role::Sender);
+    raw.passes(Side::Client, &attach(Channel(4), &other));
+    raw.passes(Side::Client, &transfer_on(Channel(4), first(0), 100));
+    // In the same session a frame waits behind the others; what is no transfer does not.
+    raw.passes(
+        Side::Client,
+        &attach(CLIENT, &link("another", Handle(3), Role::Sender)),
+    );
+    let behind = Transfer {
+        handle: Handle(3),
+        ..first(1)
+    };
+    raw.is_kept(Side::Client, &transfer(behind, 10));
+    raw.says(Side::Broker, &takes(1, 10));
+    let rest = [&frames[1][..], &frames[2], &transfer(behind, 10)].concat();
+    assert_eq!(raw.hears(Side::Broker), rest);
+}
+
+#[test]
+fn frames_that_wait_for_a_side_that_left_are_given_up() {
+    // The link, the session, the connection.
+    let detaches = [
+        detach(BROKER, OUT_AT_BROKER, true),
+        detach(CLIENT, OUT, true),
+    ];
+    for [leaves, answers] in [detaches, [end(BROKER), end(CLIENT)], [close(), close()]] {
+        let (mut raw, _) = with_frames_that_wait();
+        raw.passes(Side::Broker, &leaves);
+        raw.passes(Side::Client, &answers);
+    }
+}
+
 #[test]
 fn frames_that_are_thrown_away_do_not_use_the_window_up() {
     for pieces in [1, 8] {

@@ -103,6 +103,17 @@ proptest! {
     }
 
     #[test]
+    fn links_that_come_and_go_are_refused_without_harm(
+        plan in Plan::any(Scope::WITH_DETACHES),
+        hold_memory in 0..300_u64,
+        on_oversize in 0..2_usize,
+    ) {
+        let terms = Terms { hold_memory, ..Terms::with(MODES[on_oversize]) };
+        let refusals = [Refusals::Either, Refusals::WithLink][on_oversize];
+        play(terms, &plan).assert_refusals(refusals);
+    }
+
+    #[test]
     fn frames_that_are_full_stay_within_their_size(plan in Plan::any(Scope::FULL_FRAMES)) {
         let terms = Terms { limit: 1_200, receive_limit: 1_200, ..Terms::default() };
         play(terms, &plan).assert_refusals(Refusals::Alone);
