@@ -2,12 +2,11 @@
 //!
 //! The streams of the two sides are walked in `from_client` and `from_broker`; they meet here.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use parsers::mqtt::Version;
 
-use super::client::Client;
+use super::client::{Client, Shown};
 use super::ends::PACKET_TOO_LARGE;
 use super::receipts::{Receipts, Terms};
 use super::refuse::{Answers, Due, Farewell, Greeting, Word};
@@ -20,8 +19,8 @@ use crate::protocols::{Opening, Settings};
 pub(super) struct Session {
     /// What all connections are held to.
     pub(super) settings: Arc<Settings>,
-    /// The client's network address.
-    pub(super) peer: IpAddr,
+    /// What the client has shown before its first octet.
+    pub(super) shown: Shown,
     /// How far the connection has come.
     pub(super) stage: Stage,
     /// What CONNECT said; there in all stages but `AwaitingConnect`.
@@ -72,7 +71,7 @@ impl Session {
     pub(super) fn new(opening: &Opening<'_>) -> Self {
         Self {
             settings: Arc::clone(opening.settings),
-            peer: opening.peer,
+            shown: Shown::new(opening),
             stage: Stage::AwaitingConnect,
             client: None,
             passed: 0,
@@ -256,11 +255,8 @@ impl Gate for Session {
 
     fn identity(&self) -> Identity<'_> {
         match &self.client {
-            Some(client) => client.identity(self.peer),
-            None => Identity {
-                peer: Some(self.peer),
-                ..Identity::default()
-            },
+            Some(client) => client.identity(self.shown.peer),
+            None => self.shown.identity(),
         }
     }
 
