@@ -98,6 +98,11 @@ fn a_file_without_a_certificate_says_what_it_holds_instead() {
             ", only TRUSTED CERTIFICATE",
         ),
         (
+            &(pem("X509 CRL", b"") + &key).replace('\n', "\r"),
+            sections(&["X509 CRL", "PRIVATE KEY"]),
+            ", only X509 CRL, PRIVATE KEY",
+        ),
+        (
             &(pem("CERTIFICATE REQUEST", b"") + &pem("DH PARAMETERS", b"") + &key + &key),
             sections(&["CERTIFICATE REQUEST", "DH PARAMETERS", "PRIVATE KEY"]),
             ", only CERTIFICATE REQUEST, DH PARAMETERS, PRIVATE KEY",
@@ -134,7 +139,7 @@ fn der_and_pkcs12_are_told_from_pem() {
 #[test]
 fn labels_are_repeated_only_if_they_are_labels_and_few() {
     let folder = Folder::of(&authority("here"));
-    let file: String = ["A", "B", "C", "D", "E", "x\u{1B}[2J", &"F".repeat(41)]
+    let file: String = ["x\u{1B}[2J", &"F".repeat(41), "A", "B", "C", "D", "E"]
         .map(|label| pem(label, b""))
         .concat();
     folder.write("server.crt", file);

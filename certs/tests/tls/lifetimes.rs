@@ -58,7 +58,7 @@ fn a_client_tells_the_ca_of_the_broker_and_its_own_certificate() {
 fn of_several_cas_the_first_to_expire_counts_and_of_a_chain_the_first_certificate() {
     let here = authority("here");
     let folder = Folder::of(&here);
-    let issued = [Valid::Now, Valid::Past, Valid::Future]
+    let issued = [Valid::Future, Valid::Past, Valid::Now]
         .map(|valid| here.client("CN=any", valid).unwrap().cert);
     folder.write("ca.crt", issued.concat());
     let lifetime = &folder.client().lifetimes()[0];

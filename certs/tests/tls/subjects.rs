@@ -1,6 +1,7 @@
 //! Subjects as text. The rows are those of RFC 4514 where it has examples.
 
 use certs::{SubjectError, subject};
+use proptest::prelude::*;
 use rustls::pki_types::CertificateDer;
 
 use crate::tlv::{OID, SEQUENCE, SET, certificate, tlv, validity, version};
@@ -106,7 +107,7 @@ fn every_encoding_of_text_is_text() {
 fn what_is_no_text_is_hexadecimal() {
     for (tag, octets, expected) in [
         (UTF8, &b"\xFF"[..], "#0C01FF"),
-        (PRINTABLE, b"\xE9", "#1301E9"),
+        (PRINTABLE, b"\xC3\xA9", "#1302C3A9"),
         (IA5, b"\xE9", "#1601E9"),
         (BMP, b"\0a\0", "#1E03006100"),
         (BMP, b"\xD8\x3D", "#1E02D83D"),
@@ -199,6 +200,55 @@ fn a_long_subject_is_read_in_a_moment() {
     assert_eq!(found.len(), 4000 * r"CN=\,\,".len() + 3999);
     let long = vec![0x01; 60_000];
     assert_eq!(text(&[rdn(&[(CN, UTF8, &long)])]).len(), 3 + 3 * 60_000);
+}
+
+proptest! {
+    #[test]
+    fn a_text_can_be_read_back(value in "[ #\"+,;<>=\\\\a\n\u{0}\u{85}é]{0,12}|\\PC{0,12}") {
+        let found = text(&[rdn(&[(O, UTF8, b"Acme")]), rdn(&[(CN, UTF8, value.as_bytes())])]);
+        let found = found.strip_prefix("CN=").and_then(|found| found.strip_suffix(",O=Acme"));
+        prop_assert_eq!(unescaped(found.unwrap()), Some(value));
+    }
+
+    #[test]
+    fn octets_of_any_kind_are_a_subject_or_an_error(
+        at in 0..200_usize,
+        octet: u8,
+        noise in proptest::collection::vec(any::<u8>(), 0..80),
+    ) {
+        let name = tlv(SEQUENCE, &[&rdn(&[(O, PRINTABLE, b"Acme"), (CN, BMP, b"\0a")])]);
+        let mut changed = certificate(&version(2), &validity(), &name);
+        let place = at % changed.len();
+        changed[place] = octet;
+        let _ = read(&changed);
+        let _ = read(&noise);
+        let _ = read(&certificate(&version(2), &validity(), &tlv(SEQUENCE, &[&noise])));
+    }
+}
+
+/// What was escaped, by the grammar of a string in RFC 4514 §3; nothing if it breaks the grammar.
+fn unescaped(text: &str) -> Option<String> {
+    let (mut out, mut rest) = (Vec::new(), text);
+    if text.starts_with(['#', ' ']) || (text.ends_with(' ') && !text.ends_with("\\ ")) {
+        return None;
+    }
+    while let Some(character) = rest.chars().next() {
+        rest = &rest[character.len_utf8()..];
+        match character {
+            '"' | '+' | ',' | ';' | '<' | '>' | '\0' => return None,
+            '\\' => {
+                let special = rest.starts_with([' ', '#', '=', '"', '+', ',', ';', '<', '>', '\\']);
+                let len = if special { 1 } else { 2 };
+                match special {
+                    true => out.extend(rest.bytes().take(1)),
+                    false => out.push(u8::from_str_radix(rest.get(..2)?, 16).ok()?),
+                }
+                rest = &rest[len..];
+            }
+            plain => out.extend(plain.encode_utf8(&mut [0; 4]).bytes()),
+        }
+    }
+    String::from_utf8(out).ok()
 }
 
 /// A relative distinguished name: type, encoding and octets of each attribute.
