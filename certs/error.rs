@@ -75,8 +75,8 @@ pub enum Error {
     },
     /// A certificate that identifies nobody in TLS: no peer would take it.
     #[error(
-        "{file}: the first certificate in it is of X.509 version {version}; version 3 is needed, \
-         which a certificate with extensions, such as subjectAltName, is of"
+        "{file}: the first certificate in it is of X.509 version {version}, and TLS needs version 3: \
+         it must be issued with extensions, such as subjectAltName"
     )]
     OldCertificate {
         /// The file.

@@ -38,7 +38,9 @@ impl Found {
         if !labels.is_empty() {
             return Self::Sections(labels);
         }
-        let displaced = octets.windows(BEGIN.len()).any(|window| window == BEGIN);
+        let displaced = lines_of(octets)
+            .filter(|line| !line.starts_with(BEGIN))
+            .any(|line| line.windows(BEGIN.len()).any(|window| window == BEGIN));
         if displaced {
             Self::Displaced
         } else {
@@ -93,21 +95,23 @@ impl From<&pem::Error> for Fault {
 /// Whether a private key in the file needs a password: PKCS #8 has a label for it, the older kinds
 /// of keys have a header (RFC 1421 §4.6.1.1).
 pub(crate) fn has_encrypted_key(octets: &[u8]) -> bool {
-    let mut lines = octets.split(|&octet| octet == b'\n' || octet == b'\r');
-    lines.any(|line| line.starts_with(b"Proc-Type: 4,ENCRYPTED"))
+    lines_of(octets).any(|line| line.starts_with(b"Proc-Type: 4,ENCRYPTED"))
         || labels_of(octets).any(|label| label == "ENCRYPTED PRIVATE KEY")
 }
 
 /// The labels of the sections: capital letters, digits and spaces, as all that are in use.
 fn labels_of(octets: &[u8]) -> impl Iterator<Item = &str> {
-    octets
-        .split(|&octet| octet == b'\n' || octet == b'\r')
+    lines_of(octets)
         .filter_map(|line| line.strip_prefix(BEGIN))
         .filter_map(|rest| str::from_utf8(rest).ok()?.trim_end().strip_suffix("-----"))
         .filter(|label| {
             let known = |octet: u8| octet.is_ascii_uppercase() || octet.is_ascii_digit();
             label.len() <= LONGEST_LABEL && label.bytes().all(|octet| octet == b' ' || known(octet))
         })
+}
+
+fn lines_of(octets: &[u8]) -> impl Iterator<Item = &[u8]> {
+    octets.split(|&octet| octet == b'\n' || octet == b'\r')
 }
 
 const BEGIN: &[u8] = b"-----BEGIN ";

@@ -81,6 +81,7 @@ fn a_file_without_a_certificate_says_what_it_holds_instead() {
     for (octets, found, text) in [
         ("", Found::Nothing, ": it is empty"),
         ("hello\n", Found::NoPem, ": it is not PEM"),
+        (&pem("certificate", b""), Found::NoPem, ": it is not PEM"),
         (&*key, sections(&["PRIVATE KEY"]), ", only PRIVATE KEY"),
         (
             &indented,
