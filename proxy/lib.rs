@@ -16,4 +16,5 @@ pub mod protocols;
 pub mod relay;
 pub mod run;
 pub mod telemetry;
+pub mod transport;
 pub mod upstream;

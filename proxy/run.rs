@@ -11,17 +11,18 @@ use tokio::select;
 use tracing::{error, info};
 
 use crate::admin;
-use crate::config::{Config, OnUnknown, Upstream};
+use crate::config::{Config, OnUnknown};
 use crate::gate::HoldBudget;
 use crate::lifecycle::{Lifecycle, Outcome, Patience, Signals, drain};
-use crate::listen::{self, Sharing};
+use crate::listen::{self, Door, Sharing};
 use crate::protocols::amqp10::OnOpaque;
 use crate::protocols::{PROTOCOLS, Settings, amqp10, mqtt};
 use crate::relay::{self, Census, Shared};
 use crate::telemetry::Metrics;
+use crate::upstream::Route;
 
-/// The listening sockets of one thread, with the broker behind each.
-type Sockets = Vec<(std::net::TcpListener, Arc<Upstream>)>;
+/// The listening sockets of one thread, with the way to the broker behind each.
+type Sockets = Vec<(std::net::TcpListener, Arc<Route>)>;
 
 /// A sizegate whose ports are open.
 #[derive(Debug)]
@@ -54,13 +55,15 @@ impl Sidecar {
         let mut listen = Vec::new();
         let mut threads: Vec<Vec<_>> = (0..config.threads.get()).map(|_| Vec::new()).collect();
         for listener in config.listeners {
-            let upstream = Arc::new(listener.upstream);
+            let route = Arc::new(Route {
+                destination: listener.destination,
+            });
             let mut address = listener.listen;
             for thread in &mut threads {
                 let socket = open(address, sharing)?;
                 // The threads after the first one share the port that was free for it.
                 address = local(&socket, address)?;
-                thread.push((socket, Arc::clone(&upstream)));
+                thread.push((socket, Arc::clone(&route)));
             }
             listen.push(address);
         }
@@ -89,6 +92,7 @@ impl Sidecar {
                     vhost: config.mqtt_vhost,
                 },
             }),
+            door: Door {},
             protocol: config.protocol,
             on_unknown: config.on_unknown,
             max_connections: config.max_connections,
@@ -162,11 +166,11 @@ impl Sidecar {
 /// Accepts on all sockets of a thread until no more is to be accepted, then waits for its clients.
 async fn serve(sockets: Sockets, shared: &Arc<Shared>) -> Result<(), RunError> {
     let lifecycle = &shared.lifecycle;
-    for (socket, upstream) in sockets {
+    for (socket, route) in sockets {
         let listener = TcpListener::from_std(socket).map_err(RunError::Runtime)?;
         let (shared, stop) = (Arc::clone(shared), lifecycle.accepting.clone());
         tokio::spawn(listen::accept(listener, stop, move |client, peer| {
-            relay::serve(&shared, &upstream, client, peer);
+            relay::serve(&shared, &route, client, peer);
         }));
     }
     lifecycle.accepting.cancelled().await;

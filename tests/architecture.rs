@@ -32,7 +32,7 @@ struct Room {
 
 /// The table. Each room knows as little as it can: that is what lets it be tested without a socket
 /// and changed without its neighbours.
-const ROOMS: [Room; 12] = [
+const ROOMS: [Room; 13] = [
     // Decides by plain values; networks are values too.
     Room {
         path: "policy",
@@ -84,21 +84,29 @@ const ROOMS: [Room; 12] = [
             "telemetry",
             "lifecycle",
             "config",
+            "transport",
         ]),
         crates: None,
         never: &["parsers", "certs"],
     },
     Room {
         path: "listen",
-        rooms: Some(&["config"]),
+        rooms: Some(&["config", "transport"]),
         crates: None,
         never: &[],
     },
     Room {
         path: "upstream",
-        rooms: Some(&["config"]),
+        rooms: Some(&["config", "transport"]),
         crates: None,
         never: &[],
+    },
+    // Octets and addresses, whatever they are for.
+    Room {
+        path: "transport",
+        rooms: Some(&[]),
+        crates: None,
+        never: &["parsers"],
     },
     Room {
         path: "admin",

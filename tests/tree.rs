@@ -49,6 +49,7 @@ fn everything_stands_where_the_map_says() {
                 "protocols",
                 "admin",
                 "telemetry",
+                "transport",
                 "lifecycle",
                 "deploy",
             ],

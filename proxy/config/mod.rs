@@ -15,7 +15,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 pub use problem::{Problem, Problems};
-pub use setting::{Listener, OnUnknown, ProtocolChoice, Upstream};
+pub use setting::{Destination, Listener, OnUnknown, ProtocolChoice, Upstream};
 
 use self::limits::Limits;
 use crate::cli::{Admin, Args};
@@ -114,7 +114,7 @@ fn listeners(args: &Args) -> Vec<Listener> {
         .zip(args.upstream.iter().cycle())
         .map(|(&listen, upstream)| Listener {
             listen,
-            upstream: upstream.clone(),
+            destination: Destination::Upstream(upstream.clone()),
         })
         .collect()
 }

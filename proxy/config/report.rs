@@ -30,7 +30,8 @@ impl Config {
         let upstream = self
             .listeners
             .iter()
-            .map(|it| format!("--upstream {}", it.upstream));
+            .filter_map(|it| it.destination.upstream())
+            .map(|upstream| format!("--upstream {upstream}"));
         let size = |size: ByteSize| size.to_string();
         let duration = |duration| {
             // The words of one duration stand apart, which a shell would take for two values.

@@ -65,17 +65,15 @@ fn listeners_apart(args: &Args) -> impl Iterator<Item = Problem> {
 }
 
 fn no_loop(args: &Args) -> impl Iterator<Item = Problem> {
-    listeners(args)
-        .into_iter()
-        .filter(|listener| leads_to(&listener.upstream, listener.listen))
-        .map(|listener| Problem::Setting {
+    listeners(args).into_iter().filter_map(|listener| {
+        let listen = listener.listen;
+        let upstream = listener.destination.upstream()?;
+        leads_to(upstream, listen).then(|| Problem::Setting {
             flag: "--upstream",
-            value: listener.upstream.to_string(),
-            expected: format!(
-                "the broker and not sizegate itself, which is at --listen {}",
-                listener.listen
-            ),
+            value: upstream.to_string(),
+            expected: format!("the broker and not sizegate itself, which is at --listen {listen}"),
         })
+    })
 }
 
 fn admin_apart(args: &Args) -> Vec<Problem> {

@@ -8,8 +8,24 @@ use std::net::SocketAddr;
 pub struct Listener {
     /// The address that is listened on; port 0 is any free one.
     pub listen: SocketAddr,
-    /// The broker behind it.
-    pub upstream: Upstream,
+    /// Where its clients are led.
+    pub destination: Destination,
+}
+
+/// Where clients are led.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// To this broker.
+    Upstream(Upstream),
+}
+
+impl Destination {
+    /// The broker, where there is one for all clients.
+    pub fn upstream(&self) -> Option<&Upstream> {
+        match self {
+            Self::Upstream(upstream) => Some(upstream),
+        }
+    }
 }
 
 /// Where a broker is.

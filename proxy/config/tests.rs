@@ -89,7 +89,10 @@ fn one_upstream_serves_all_listeners_and_several_serve_one_each() {
         let config = config(line).expect("a good configuration");
         let listeners = config.listeners.iter();
         listeners
-            .map(|it| format!("{}>{}", it.listen.port(), it.upstream))
+            .map(|it| {
+                let upstream = it.destination.upstream().expect("one is given");
+                format!("{}>{upstream}", it.listen.port())
+            })
             .collect()
     };
     assert_eq!(

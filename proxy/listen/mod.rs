@@ -1,6 +1,9 @@
-//! Where clients come in: listening sockets and the loop that accepts from them.
+//! Where clients come in: listening sockets, the loop that accepts from them, and what is said before
+//! a client's protocol begins.
 //!
-//! Knows addresses and sockets, and hands each client on. What the client says is for the relay.
+//! Knows addresses and sockets, and hands each client on. What the client speaks is for the relay.
+
+mod guest;
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,6 +14,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
+
+pub use guest::{Door, Guest, Unwelcome, welcome};
 
 /// Whether other sockets of this program listen on the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

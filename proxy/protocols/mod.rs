@@ -56,6 +56,10 @@ pub struct Opening<'a> {
     pub settings: &'a Arc<Settings>,
     /// The client's network address.
     pub peer: IpAddr,
+    /// The name that the client calls this server by in TLS.
+    pub server_name: Option<&'a str>,
+    /// The subject of the client's certificate as RFC 4514 writes it, where it was asked for one.
+    pub subject: Option<&'a str>,
 }
 
 /// What all connections are held to, whatever they speak.

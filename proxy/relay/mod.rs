@@ -32,18 +32,22 @@ use self::detect::{Detection, detect, looks_like};
 use self::lane::Lane;
 use self::pump::{Event, Outcome, Pump, Terms};
 use self::tally::Tally;
-use crate::config::{OnUnknown, ProtocolChoice, Upstream};
+use crate::config::{OnUnknown, ProtocolChoice};
 use crate::gate::{Ending, Gate, Opaque, Reason, Side};
 use crate::lifecycle::Lifecycle;
+use crate::listen::{self, Door, Unwelcome};
 use crate::protocols::{Opening, Settings};
 use crate::telemetry::Metrics;
-use crate::upstream::{self, ConnectError};
+use crate::transport::{Origin, Stream};
+use crate::upstream::{self, ConnectError, Route};
 
 /// What all connections share.
 #[derive(Debug)]
 pub struct Shared {
     /// What gates are made from.
     pub settings: Arc<Settings>,
+    /// What is asked of clients before their protocol begins.
+    pub door: Door,
     /// What may be spoken.
     pub protocol: ProtocolChoice,
     /// What is done with a client that speaks something else.
@@ -64,6 +68,23 @@ pub struct Shared {
     pub census: Census,
 }
 
+impl Shared {
+    /// Awaits what a client says before a relay begins, unless its time or the program's is up.
+    async fn in_time<T>(
+        &self,
+        deadline: Instant,
+        said: impl Future<Output = T>,
+    ) -> Result<T, Ending> {
+        tokio::select! {
+            biased;
+            said = timeout_at(deadline, said) => {
+                said.map_err(|_| Ending::by(Side::Client, Reason::HandshakeTimeout))
+            }
+            () = self.lifecycle.goodbye.cancelled() => Err(Ending::ours(Reason::Drain)),
+        }
+    }
+}
+
 /// How many clients there are and were.
 #[derive(Debug, Default)]
 pub struct Census {
@@ -72,7 +93,7 @@ pub struct Census {
 }
 
 /// Serves one client to its end, in a task of its own on this thread.
-pub fn serve(shared: &Arc<Shared>, upstream: &Arc<Upstream>, client: TcpStream, peer: SocketAddr) {
+pub fn serve(shared: &Arc<Shared>, route: &Arc<Route>, client: TcpStream, peer: SocketAddr) {
     let connection = 1 + shared.census.accepted.fetch_add(1, Relaxed) as u64;
     let tally = Tally::new(&shared.metrics, connection, peer);
     let place = Place::take(shared);
@@ -84,14 +105,50 @@ pub fn serve(shared: &Arc<Shared>, upstream: &Arc<Upstream>, client: TcpStream, 
         // The client has left already; reading from it will tell.
         debug!(connection, %error, "socket options");
     }
-    let (shared, upstream) = (Arc::clone(shared), Arc::clone(upstream));
+    let (shared, route) = (Arc::clone(shared), Arc::clone(route));
     let lifecycle = Arc::clone(&shared.lifecycle);
     lifecycle.connections.spawn(async move {
         let _place = place;
-        let to_client = window(socket::segment_len(&client));
-        let dial = || dial(&shared, &upstream, to_client);
-        relay(&shared, client, dial, tally, peer).await;
+        admit(&shared, &route, client, tally).await;
     });
+}
+
+/// Lets a client in, and relays for it once it has said all that stands before its protocol.
+async fn admit(shared: &Shared, route: &Route, client: TcpStream, mut tally: Tally) {
+    let handshake = Instant::now() + shared.handshake_timeout;
+    // What is said here is said once: its state is not kept for as long as the client stays.
+    let welcome = Box::pin(listen::welcome(&shared.door, client, tally.peer()));
+    let guest = match shared.in_time(handshake, welcome).await {
+        Ok(Ok(guest)) => guest,
+        Ok(Err(unwelcome)) => {
+            let (connection, peer) = (tally.connection(), tally.peer());
+            warn!(connection, %peer, error = %unwelcome, "client not let in");
+            tally.close(turned_away(&unwelcome), None);
+            return;
+        }
+        Err(ending) => {
+            tally.close(ending, None);
+            return;
+        }
+    };
+    let origin = guest.origin;
+    tally.comes_from(origin.peer);
+    let to_client = window(socket::segment_len(guest.stream.socket()));
+    let dial = || dial(shared, route, origin, to_client);
+    let opening = Opening {
+        settings: &shared.settings,
+        peer: origin.peer.ip(),
+        server_name: guest.server_name.as_deref(),
+        subject: guest.subject.as_deref(),
+    };
+    relay(shared, guest.stream, dial, tally, &opening, handshake).await;
+}
+
+/// How the connection of a client ends that was not let in.
+fn turned_away(unwelcome: &Unwelcome) -> Ending {
+    match unwelcome {
+        Unwelcome::Reset => Ending::by(Side::Client, Reason::Reset),
+    }
 }
 
 /// A broker's connection, and how much to hold at once towards each side.
@@ -104,14 +161,15 @@ struct Dialled<B> {
 /// Connects to the broker.
 async fn dial(
     shared: &Shared,
-    upstream: &Upstream,
+    route: &Route,
+    origin: Origin,
     to_client: usize,
-) -> Result<Dialled<TcpStream>, ConnectError> {
-    let broker = upstream::connect(upstream, shared.connect_timeout).await?;
-    if let Err(error) = socket::tune(&broker) {
+) -> Result<Dialled<Stream>, ConnectError> {
+    let broker = upstream::connect(route, origin, shared.connect_timeout).await?;
+    if let Err(error) = socket::tune(broker.socket()) {
         debug!(%error, "socket options");
     }
-    let to_broker = window(socket::segment_len(&broker));
+    let to_broker = window(socket::segment_len(broker.socket()));
     Ok(Dialled {
         broker,
         to_broker,
@@ -125,27 +183,19 @@ async fn relay<C, B, D>(
     mut client: C,
     dial: impl Fn() -> D,
     mut tally: Tally,
-    peer: SocketAddr,
+    opening: &Opening<'_>,
+    handshake: Instant,
 ) where
     C: AsyncRead + AsyncWrite + Unpin,
     B: AsyncRead + AsyncWrite + Unpin,
     D: Future<Output = Result<Dialled<B>, ConnectError>>,
 {
-    let connection = tally.connection();
-    let handshake = Instant::now() + shared.handshake_timeout;
+    let (connection, peer) = (tally.connection(), tally.peer());
     let mut lane = Lane::new(Side::Client);
-    let opening = Opening {
-        settings: &shared.settings,
-        peer: peer.ip(),
-    };
-    let goodbye = shared.lifecycle.goodbye.cancelled();
-    let first_octets = timeout_at(handshake, greet(shared, &mut client, &mut lane, &opening));
-    let greeted = tokio::select! {
-        biased;
-        greeted = first_octets => {
-            greeted.unwrap_or(Err(Ending::by(Side::Client, Reason::HandshakeTimeout)))
-        }
-        () = goodbye => Err(Ending::ours(Reason::Drain)),
+    let first_octets = greet(shared, &mut client, &mut lane, opening);
+    let greeted = match shared.in_time(handshake, first_octets).await {
+        Ok(greeted) => greeted,
+        Err(ending) => Err(ending),
     };
     let (protocol, gate) = match greeted {
         Ok(greeted) => greeted,

@@ -68,6 +68,16 @@ impl Tally {
         }
     }
 
+    /// Where the client is.
+    pub(super) fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// Learns where the client is from one who knows better than the socket.
+    pub(super) fn comes_from(&mut self, peer: SocketAddr) {
+        self.peer = peer;
+    }
+
     /// The number of the connection.
     pub(super) fn connection(&self) -> u64 {
         self.connection

@@ -9,15 +9,30 @@ use std::time::Duration;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use crate::config::Upstream;
+use crate::config::{Destination, Upstream};
+use crate::transport::{Origin, Stream};
 
-/// Connects to a broker, trying its addresses in turn, within `limit` altogether.
-pub async fn connect(upstream: &Upstream, limit: Duration) -> Result<TcpStream, ConnectError> {
-    timeout(limit, attempt(upstream))
-        .await
-        .unwrap_or(Err(ConnectError::Timeout))
+/// The way from a listener to its broker.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// Where it leads.
+    pub destination: Destination,
 }
 
+/// Connects a client to its broker, within `limit` for all that it takes.
+pub async fn connect(
+    route: &Route,
+    _origin: Origin,
+    limit: Duration,
+) -> Result<Stream, ConnectError> {
+    let broker = match &route.destination {
+        Destination::Upstream(upstream) => timeout(limit, attempt(upstream)),
+    };
+    let broker = broker.await.unwrap_or(Err(ConnectError::Timeout))?;
+    Ok(Stream::Plain(broker))
+}
+
+/// Tries the addresses of a broker in turn.
 async fn attempt(upstream: &Upstream) -> Result<TcpStream, ConnectError> {
     let addresses = lookup_host((&*upstream.host, upstream.port))
         .await

@@ -12,6 +12,7 @@ use parsers::amqp10::{Channel, Close, Malformed, encode};
 
 use super::PerSide;
 use super::act::{Act, Halt};
+use super::claim::Claim;
 use super::link::direction;
 use super::refuse::{Greeted, Why, Word, sasl_offer};
 use super::session::Session;
@@ -88,21 +89,6 @@ pub(super) enum Layer {
     Opaque,
 }
 
-/// Who a client says it is.
-#[derive(Debug, Default)]
-pub(super) struct Claim {
-    /// The host that its open is for.
-    pub(super) vhost: Option<Box<str>>,
-    /// The user of its SASL exchange.
-    pub(super) user: Option<Box<str>>,
-    /// Its container-id.
-    pub(super) client: Option<Box<str>>,
-    /// Whether it has sent a sasl-init: the rest of the exchange waits for the broker.
-    pub(super) has_begun: bool,
-    /// Whether the mechanism that it chose may hide what follows.
-    pub(super) is_opaque: bool,
-}
-
 /// A refusal that closes the connection, as soon as its sender has been told.
 #[derive(Debug)]
 pub(super) struct Closing {
@@ -128,7 +114,7 @@ impl Connection {
             peer: opening.peer,
             sides: PerSide::default(),
             sessions: Vec::new(),
-            claim: Claim::default(),
+            claim: Claim::shown(opening),
             limits: None,
             passed: 0,
             closing: None,

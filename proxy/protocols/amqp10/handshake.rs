@@ -99,7 +99,8 @@ impl Connection {
             self.claim.is_opaque = true;
         }
         let response = init.initial_response.unwrap_or_default();
-        self.claim.user = identity(init.mechanism, response).map(|user| (*user).into());
+        let name = identity(init.mechanism, response);
+        self.claim.authenticates(init.mechanism, name.as_deref());
         self.claim.has_begun = true;
         if self.is_alone {
             // Whoever it is: nothing is served, and it can be told so.
@@ -120,7 +121,9 @@ impl Connection {
             let hostname = open.hostname.filter(|name| !name.is_empty());
             // RabbitMQ has a vhost written so.
             let vhost = hostname.map(|name| name.strip_prefix("vhost:").unwrap_or(name));
-            self.claim.vhost = vhost.map(Into::into);
+            if let Some(vhost) = vhost {
+                self.claim.vhost = Some(vhost.into());
+            }
             self.claim.client = Some(open.container_id.into());
             let policy = &self.settings.policy;
             self.limits = Some(policy.identify(&self.identity(), AddressSyntax::Name));

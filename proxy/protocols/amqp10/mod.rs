@@ -7,6 +7,7 @@
 
 mod act;
 mod arrival;
+mod claim;
 mod connection;
 mod delivery;
 mod flow;

@@ -8,6 +8,7 @@ use parsers::mqtt::{Connect, Version};
 use super::VhostSource;
 use crate::gate::{Direction, Identity, Limits};
 use crate::policy::{AddressSyntax, ByteSize, Limit, Mode, OnOversize, Policy, Verdict};
+use crate::protocols::Opening;
 
 /// What a CONNECT said that holds for the rest of the connection.
 #[derive(Debug)]
@@ -30,6 +31,36 @@ pub(super) struct Client {
     pub(super) limits: Limits,
 }
 
+/// What a client has shown before its CONNECT.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    /// Its network address.
+    pub(super) peer: IpAddr,
+    /// The name that it calls this server by in TLS.
+    server_name: Option<Box<str>>,
+    /// The subject of its certificate.
+    subject: Option<Box<str>>,
+}
+
+impl Shown {
+    pub(super) fn new(opening: &Opening<'_>) -> Self {
+        Self {
+            peer: opening.peer,
+            server_name: opening.server_name.map(Into::into),
+            subject: opening.subject.map(Into::into),
+        }
+    }
+
+    /// Who the client is, as long as it has not said more.
+    pub(super) fn identity(&self) -> Identity<'_> {
+        Identity {
+            peer: Some(self.peer),
+            user: self.subject.as_deref(),
+            ..Identity::default()
+        }
+    }
+}
+
 /// Whether acknowledgements may carry a reason string (MQTT 5.0 §3.1.2.11.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReasonStrings {
@@ -43,22 +74,24 @@ impl Client {
     /// Takes over what matters of a CONNECT.
     pub(super) fn new(
         connect: &Connect<'_>,
-        peer: IpAddr,
+        shown: &Shown,
         vhost: VhostSource,
         policy: &Arc<Policy>,
     ) -> Self {
-        // A listener without TLS has no server name to take a virtual host from.
         let (vhost, user) = match (vhost, connect.user_name) {
             (VhostSource::UserName, Some(name)) => match name.rsplit_once(':') {
                 Some((vhost, user)) => (Some(vhost), Some(user)),
                 None => (None, Some(name)),
             },
-            (_, name) => (None, name),
+            (VhostSource::ServerName, name) => (shown.server_name.as_deref(), name),
+            (VhostSource::UserName | VhostSource::Nowhere, name) => (None, name),
         };
+        // A name that the client gives comes before the one of its certificate.
+        let user = user.or(shown.subject.as_deref());
         let client = Some(connect.client_id).filter(|id| !id.is_empty());
         let limits = policy.identify(
             &Identity {
-                peer: Some(peer),
+                peer: Some(shown.peer),
                 vhost,
                 user,
                 client,

@@ -122,7 +122,7 @@ impl Session {
             }
         };
         let Settings { policy, mqtt, .. } = &*self.settings;
-        let client = Client::new(&connect, self.peer, mqtt.vhost, policy);
+        let client = Client::new(&connect, &self.shown, mqtt.vhost, policy);
         let client = self.client.insert(client);
         if let Some(will) = &connect.will {
             let topic = will.topic.as_bytes();

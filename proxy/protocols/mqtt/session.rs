@@ -2,17 +2,18 @@
 //!
 //! The streams of the two sides are walked in `from_client` and `from_broker`; they meet here.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use parsers::mqtt::Version;
 
-use super::client::Client;
+use super::client::{Client, Shown};
 use super::ends::PACKET_TOO_LARGE;
 use super::receipts::{Receipts, Terms};
 use super::refuse::{Answers, Due, Farewell, Greeting, Word};
 use super::stream::Stream;
-use crate::gate::{Ending, Gate, HangUp, Identity, Limits, Meter, Phase, Reason, Side, Step};
+use crate::gate::{
+    Direction, Ending, Gate, HangUp, Identity, Limits, Meter, Phase, Reason, Side, Step,
+};
 use crate::protocols::{Opening, Settings};
 
 /// The gate of one MQTT connection.
@@ -20,8 +21,8 @@ use crate::protocols::{Opening, Settings};
 pub(super) struct Session {
     /// What all connections are held to.
     pub(super) settings: Arc<Settings>,
-    /// The client's network address.
-    pub(super) peer: IpAddr,
+    /// What the client has shown before its first octet.
+    pub(super) shown: Shown,
     /// How far the connection has come.
     pub(super) stage: Stage,
     /// What CONNECT said; there in all stages but `AwaitingConnect`.
@@ -72,7 +73,7 @@ impl Session {
     pub(super) fn new(opening: &Opening<'_>) -> Self {
         Self {
             settings: Arc::clone(opening.settings),
-            peer: opening.peer,
+            shown: Shown::new(opening),
             stage: Stage::AwaitingConnect,
             client: None,
             passed: 0,
@@ -180,6 +181,7 @@ impl Gate for Session {
                     self.answers.push(answer);
                 }
                 if let Some(step) = self.from_client.go_on(inject) {
+                    meter.released(Direction::ToBroker, inject.len() as u64);
                     return step;
                 }
                 if let Some(farewell) = &self.farewell {
@@ -200,6 +202,7 @@ impl Gate for Session {
                     receipts.owe(&answer);
                 }
                 if let Some(step) = self.from_broker.go_on(inject) {
+                    meter.released(Direction::ToClient, inject.len() as u64);
                     return step;
                 }
                 self.own_words(inject)
@@ -256,11 +259,8 @@ impl Gate for Session {
 
     fn identity(&self) -> Identity<'_> {
         match &self.client {
-            Some(client) => client.identity(self.peer),
-            None => Identity {
-                peer: Some(self.peer),
-                ..Identity::default()
-            },
+            Some(client) => client.identity(self.shown.peer),
+            None => self.shown.identity(),
         }
     }
 

@@ -80,6 +80,7 @@ impl Setting {
                 mqtt: mqtt::Settings::default(),
                 ..Settings::new(policy)
             }),
+            door: Door::default(),
             protocol: ProtocolChoice::Auto,
             on_unknown: self.on_unknown,
             max_connections: NonZeroUsize::new(1),
@@ -118,7 +119,14 @@ impl Setting {
                     })
                 };
                 let tally = Tally::new(&shared.metrics, 1, peer);
-                relay(&shared, near_client, dial, tally, peer).await;
+                let opening = Opening {
+                    settings: &shared.settings,
+                    peer: peer.ip(),
+                    server_name: None,
+                    subject: None,
+                };
+                let handshake = Instant::now() + HANDSHAKE;
+                relay(&shared, near_client, dial, tally, &opening, handshake).await;
             }
         });
         Bench {

@@ -80,6 +80,8 @@ impl Terms {
         Harness::new(super::open(&Opening {
             settings: &settings,
             peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            server_name: None,
+            subject: None,
         }))
     }
 

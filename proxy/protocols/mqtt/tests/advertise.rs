@@ -225,6 +225,8 @@ fn the_largest_limit_that_any_rule_could_give_the_client_is_told() {
         let mut gate = Harness::new(crate::protocols::mqtt::open(&Opening {
             settings: &settings,
             peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            server_name: None,
+            subject: None,
         }));
         gate.feed(Side::Client, &connect_v5(&[]));
         gate.feed(Side::Broker, &connack_with(0, 0, &[]));

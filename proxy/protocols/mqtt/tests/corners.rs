@@ -226,6 +226,8 @@ fn no_memory_is_kept_for_the_order_of_a_client_that_can_lose_nothing() {
         let mut session = crate::protocols::mqtt::session::Session::new(&Opening {
             settings: &settings,
             peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            server_name: None,
+            subject: None,
         });
         let mut meter = crate::gate::Meter::default();
         let connect = connect(V5, properties);

@@ -75,6 +75,8 @@ impl Terms {
         Harness::new(super::open(&Opening {
             settings: &self.settings(),
             peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            server_name: None,
+            subject: None,
         }))
     }
 

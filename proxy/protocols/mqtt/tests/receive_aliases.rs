@@ -115,6 +115,8 @@ fn a_rule_for_a_topic_holds_for_those_who_are_sent_it_by_an_alias() {
     let mut gate = Harness::new(crate::protocols::mqtt::open(&Opening {
         settings: &settings,
         peer: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        server_name: None,
+        subject: None,
     }));
     gate.feed(Side::Client, &connect(V5, TAKES_ALIASES));
     gate.feed(Side::Broker, &connack(V5, 0));

@@ -26,6 +26,8 @@ fn open(rules: &[&str], vhost: VhostSource) -> Harness {
     Harness::new(crate::protocols::mqtt::open(&Opening {
         settings: &settings,
         peer: IpAddr::V4(Ipv4Addr::new(10, 8, 0, 1)),
+        server_name: None,
+        subject: None,
     }))
 }
 
