@@ -1,8 +1,8 @@
 //! The command lines of manifests: the program itself is asked whether it takes them.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -148,24 +148,39 @@ pub(super) fn with_secrets(pod: &Value) -> (Vec<String>, Vec<TempDir>) {
     (moved.collect(), folders.into_values().collect())
 }
 
-/// A folder with what a secret of the type `kubernetes.io/tls` has, and `ca.crt`.
+/// A folder with what a secret of the type `kubernetes.io/tls` has, and `ca.crt`. The certificate is
+/// as good for a client as it is for the server.
 fn certificates() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let output = Command::new("openssl")
-        .args(["req", "-x509", "-nodes", "-days", "30"])
-        .args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
-        .args([
-            "-subj",
-            "/CN=mosquitto",
-            "-addext",
-            "subjectAltName=DNS:mosquitto",
-        ])
-        .args(["-keyout", &at("tls.key"), "-out", &at("tls.crt")])
-        .output()
-        .expect("openssl, which tests/run installs");
-    assert!(output.status.success(), "{output:?}");
-    // It signs itself, so it is its own authority.
-    fs::copy(at("tls.crt"), Path::new(&at("ca.crt"))).unwrap();
+    let issue = |name: &str, words: &[&str]| {
+        let output = Command::new("openssl")
+            .current_dir(folder.path())
+            .args(["req", "-x509", "-nodes", "-days", "30"])
+            .args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
+            .args([
+                "-keyout",
+                &format!("{name}.key"),
+                "-out",
+                &format!("{name}.crt"),
+            ])
+            .args(words)
+            .output()
+            .expect("openssl, which tests/run installs");
+        assert!(output.status.success(), "{output:?}");
+    };
+    issue("ca", &["-subj", "/CN=authority"]);
+    let issuer = ["-CA", "ca.crt", "-CAkey", "ca.key"];
+    let names = ["-addext", "subjectAltName=DNS:mosquitto,DNS:localhost"];
+    let leaf = [
+        "-subj",
+        "/CN=mosquitto",
+        "-addext",
+        "basicConstraints=critical,CA:FALSE",
+    ];
+    issue("tls", &[&leaf[..], &names, &issuer].concat());
+    // As of a secret that a group may read, whoever is in it.
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let key = folder.path().join("tls.key");
+    fs::set_permissions(key, Permissions::from_mode(0o644)).unwrap();
     folder
 }
