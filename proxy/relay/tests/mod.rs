@@ -114,6 +114,7 @@ impl Setting {
                     brokers.send(broker).expect("the bench is there");
                     Ok(Dialled {
                         broker: near_broker,
+                        entry: None,
                         to_broker: LARGE,
                         to_client: LARGE,
                     })
