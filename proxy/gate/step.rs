@@ -94,6 +94,8 @@ pub enum Reason {
     HandshakeTimeout,
     /// The first octets belong to no protocol that is spoken here.
     UnknownProtocol,
+    /// TLS was not spoken where it is, or went wrong.
+    Tls,
     /// The broker could not be reached.
     UpstreamUnreachable,
     /// More clients than `--max-connections`.
@@ -104,13 +106,14 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, for the metrics to start at zero.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Closed,
         Self::Reset,
         Self::Malformed,
         Self::Oversize,
         Self::HandshakeTimeout,
         Self::UnknownProtocol,
+        Self::Tls,
         Self::UpstreamUnreachable,
         Self::TooManyConnections,
         Self::Drain,
@@ -125,6 +128,7 @@ impl Reason {
             Self::Oversize => "oversize",
             Self::HandshakeTimeout => "handshake-timeout",
             Self::UnknownProtocol => "unknown-protocol",
+            Self::Tls => "tls",
             Self::UpstreamUnreachable => "upstream-unreachable",
             Self::TooManyConnections => "too-many-connections",
             Self::Drain => "drain",

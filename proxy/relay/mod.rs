@@ -17,9 +17,11 @@ mod tests;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -204,6 +206,8 @@ async fn relay<C, B, D>(
                 let looks_like = looks_like(lane.undecided());
                 warn!(connection, %peer, looks_like, "unknown protocol");
             }
+            // TLS has a word for the end, and what can't be said at once is not worth a wait.
+            poll_fn(|cx| Poll::Ready(Pin::new(&mut client).poll_shutdown(cx).is_ready())).await;
             tally.close(ending, None);
             return;
         }
@@ -219,22 +223,21 @@ async fn relay<C, B, D>(
     let mut pump = Pump::new(client, lane, gate, tally, terms);
     let mut is_unreachable = false;
     let outcome = loop {
-        match pump.run().await {
+        let dialled = match pump.run().await {
             Event::Over(outcome) => break outcome,
             // It was looked for once for this client, who has been told.
             Event::NeedsBroker if is_unreachable => break Outcome::Cut,
-            Event::NeedsBroker => {
-                let dialled = dial().await;
-                shared.metrics.upstream_up(dialled.is_ok());
-                is_unreachable = dialled.is_err();
-                match dialled {
-                    Ok(dialled) => pump.attach(dialled),
-                    Err(error) => {
-                        shared.metrics.upstream_error(error.reason());
-                        warn!(connection, %peer, reason = error.reason(), %error, "no broker");
-                        pump.broker_is_unreachable();
-                    }
-                }
+            Event::NeedsBroker => dial().await,
+            Event::Spurned(fault) => Err(ConnectError::Tls(fault.into())),
+        };
+        shared.metrics.upstream_up(dialled.is_ok());
+        is_unreachable = dialled.is_err();
+        match dialled {
+            Ok(dialled) => pump.attach(dialled),
+            Err(error) => {
+                shared.metrics.upstream_error(error.reason());
+                warn!(connection, %peer, reason = error.reason(), %error, "no broker");
+                pump.broker_is_unreachable();
             }
         }
     };

@@ -10,7 +10,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
 use crate::config::{Destination, Upstream};
-use crate::transport::{Origin, Stream};
+use crate::transport::{HandshakeError, Origin, Stream};
 
 /// The way from a listener to its broker.
 #[derive(Clone, Debug)]
@@ -68,6 +68,9 @@ pub enum ConnectError {
     /// It did not answer within `--connect-timeout`.
     #[error("the broker does not answer")]
     Timeout,
+    /// TLS with it did not come about, or it ended TLS before it said anything.
+    #[error("TLS with the broker failed: {0}")]
+    Tls(HandshakeError),
 }
 
 impl ConnectError {
@@ -78,6 +81,7 @@ impl ConnectError {
             Self::Refused(_) => "refused",
             Self::Unreachable(_) => "unreachable",
             Self::Timeout => "timeout",
+            Self::Tls(_) => "tls",
         }
     }
 }
