@@ -11,7 +11,9 @@ use super::ends::PACKET_TOO_LARGE;
 use super::receipts::{Receipts, Terms};
 use super::refuse::{Answers, Due, Farewell, Greeting, Word};
 use super::stream::Stream;
-use crate::gate::{Ending, Gate, HangUp, Identity, Limits, Meter, Phase, Reason, Side, Step};
+use crate::gate::{
+    Direction, Ending, Gate, HangUp, Identity, Limits, Meter, Phase, Reason, Side, Step,
+};
 use crate::protocols::{Opening, Settings};
 
 /// The gate of one MQTT connection.
@@ -179,6 +181,7 @@ impl Gate for Session {
                     self.answers.push(answer);
                 }
                 if let Some(step) = self.from_client.go_on(inject) {
+                    meter.released(Direction::ToBroker, inject.len() as u64);
                     return step;
                 }
                 if let Some(farewell) = &self.farewell {
@@ -199,6 +202,7 @@ impl Gate for Session {
                     receipts.owe(&answer);
                 }
                 if let Some(step) = self.from_broker.go_on(inject) {
+                    meter.released(Direction::ToClient, inject.len() as u64);
                     return step;
                 }
                 self.own_words(inject)

@@ -34,6 +34,16 @@ fn an_alias_that_a_refused_message_set_is_made_good_once() {
 }
 
 #[test]
+fn what_is_put_into_a_message_counts_as_forwarded() {
+    let mut gate = Terms::default().connected(V5);
+    gate.feed(Side::Client, &aliased("a/b", Some(1), BIG));
+    gate.feed(Side::Client, &aliased("", Some(1), b"one"));
+    // The relay counts the payload, which goes out as it was received.
+    let head = aliased("a/b", Some(1), b"one").len() - 3;
+    assert_eq!(gate.meter.released, [head as u64, 0]);
+}
+
+#[test]
 fn an_alias_that_a_refused_message_set_anew_does_not_stand_for_the_old_topic() {
     let mut gate = Terms::default().connected(V5);
     let first = aliased("old", Some(1), b"");
