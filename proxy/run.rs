@@ -13,7 +13,7 @@ use tracing::{error, info};
 use crate::admin;
 use crate::config::{Config, OnUnknown};
 use crate::gate::HoldBudget;
-use crate::lifecycle::{Lifecycle, Outcome, Patience, Signals, drain};
+use crate::lifecycle::{Certificates, Lifecycle, Outcome, Patience, Signals, drain};
 use crate::listen::{self, Door, Sharing};
 use crate::protocols::amqp10::OnOpaque;
 use crate::protocols::{PROTOCOLS, Settings, amqp10, mqtt};
@@ -36,6 +36,7 @@ pub struct Sidecar {
     admin_listener: Option<std::net::TcpListener>,
     shared: Arc<Shared>,
     patience: Patience,
+    certificates: Certificates,
 }
 
 impl Sidecar {
@@ -57,6 +58,7 @@ impl Sidecar {
         for listener in config.listeners {
             let route = Arc::new(Route {
                 destination: listener.destination,
+                tls: config.tls.upstream.clone(),
             });
             let mut address = listener.listen;
             for thread in &mut threads {
@@ -92,7 +94,9 @@ impl Sidecar {
                     vhost: config.mqtt_vhost,
                 },
             }),
-            door: Door {},
+            door: Door {
+                tls: config.tls.clients.clone(),
+            },
             protocol: config.protocol,
             on_unknown: config.on_unknown,
             max_connections: config.max_connections,
@@ -112,6 +116,11 @@ impl Sidecar {
             patience: Patience {
                 stay: config.drain_timeout,
                 linger: config.linger,
+            },
+            certificates: Certificates {
+                clients: config.tls.clients,
+                upstream: config.tls.upstream.map(|tls| tls.certificates),
+                interval: config.tls.reload_interval,
             },
         })
     }
@@ -137,7 +146,8 @@ impl Sidecar {
     /// The first thread also has the admin port and the signals.
     async fn run_first(self, sockets: Sockets) -> Result<Outcome, RunError> {
         let shared = &self.shared;
-        let mut signals = Signals::take().map_err(RunError::Signals)?;
+        let (mut signals, hangups) = Signals::take().map_err(RunError::Signals)?;
+        tokio::spawn(self.certificates.keep(hangups, Arc::clone(&shared.metrics)));
         if let Some(socket) = self.admin_listener {
             let listener = TcpListener::from_std(socket).map_err(RunError::Runtime)?;
             tokio::spawn(admin::serve(

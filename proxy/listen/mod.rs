@@ -4,6 +4,8 @@
 //! Knows addresses and sockets, and hands each client on. What the client speaks is for the relay.
 
 mod guest;
+mod looks;
+mod tls;
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 pub use guest::{Door, Guest, Unwelcome, welcome};
+pub use looks::looks_like;
 
 /// Whether other sockets of this program listen on the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

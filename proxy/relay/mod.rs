@@ -30,14 +30,14 @@ use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
 
 use self::buffers::window;
-use self::detect::{Detection, detect, looks_like};
+use self::detect::{Detection, detect};
 use self::lane::Lane;
 use self::pump::{Event, Outcome, Pump, Terms};
 use self::tally::Tally;
 use crate::config::{OnUnknown, ProtocolChoice};
 use crate::gate::{Ending, Gate, Opaque, Reason, Side};
 use crate::lifecycle::Lifecycle;
-use crate::listen::{self, Door, Unwelcome};
+use crate::listen::{self, Door, Unwelcome, looks_like};
 use crate::protocols::{Opening, Settings};
 use crate::telemetry::Metrics;
 use crate::transport::{Origin, Stream};
@@ -123,9 +123,15 @@ async fn admit(shared: &Shared, route: &Route, client: TcpStream, mut tally: Tal
     let guest = match shared.in_time(handshake, welcome).await {
         Ok(Ok(guest)) => guest,
         Ok(Err(unwelcome)) => {
-            let (connection, peer) = (tally.connection(), tally.peer());
-            warn!(connection, %peer, error = %unwelcome, "client not let in");
+            if !matches!(unwelcome, Unwelcome::Left) {
+                let (connection, peer) = (tally.connection(), tally.peer());
+                let looks_like = unwelcome.looks_like();
+                warn!(connection, %peer, looks_like, error = %unwelcome, "client not let in");
+            }
             tally.close(turned_away(&unwelcome), None);
+            let deadline = Instant::now() + shared.linger;
+            // It was told why it can't come in; whether it has heard makes no difference.
+            let _ = shared.in_time(deadline, unwelcome.show_out()).await;
             return;
         }
         Err(ending) => {
@@ -135,7 +141,7 @@ async fn admit(shared: &Shared, route: &Route, client: TcpStream, mut tally: Tal
     };
     let origin = guest.origin;
     tally.comes_from(origin.peer);
-    let to_client = window(socket::segment_len(guest.stream.socket()));
+    let to_client = window(socket::segment_len(&guest.stream));
     let dial = || dial(shared, route, origin, to_client);
     let opening = Opening {
         settings: &shared.settings,
@@ -150,6 +156,10 @@ async fn admit(shared: &Shared, route: &Route, client: TcpStream, mut tally: Tal
 fn turned_away(unwelcome: &Unwelcome) -> Ending {
     match unwelcome {
         Unwelcome::Reset => Ending::by(Side::Client, Reason::Reset),
+        Unwelcome::Left => Ending::by(Side::Client, Reason::Closed),
+        Unwelcome::NoTls { .. } | Unwelcome::Tls { .. } | Unwelcome::Subject { .. } => {
+            Ending::by(Side::Client, Reason::Tls)
+        }
     }
 }
 
@@ -171,7 +181,7 @@ async fn dial(
     if let Err(error) = socket::tune(broker.socket()) {
         debug!(%error, "socket options");
     }
-    let to_broker = window(socket::segment_len(broker.socket()));
+    let to_broker = window(socket::segment_len(&broker));
     Ok(Dialled {
         broker,
         to_broker,

@@ -3,13 +3,16 @@
 //! Knows where the broker is and how long to wait for it. The name is resolved at each connect,
 //! since a broker in a cluster moves.
 
+mod tls;
+
 use std::io;
 use std::time::Duration;
 
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use crate::config::{Destination, Upstream};
+use self::tls::secure;
+use crate::config::{Destination, Upstream, UpstreamTls};
 use crate::transport::{HandshakeError, Origin, Stream};
 
 /// The way from a listener to its broker.
@@ -17,6 +20,8 @@ use crate::transport::{HandshakeError, Origin, Stream};
 pub struct Route {
     /// Where it leads.
     pub destination: Destination,
+    /// How TLS with the broker begins; none is plain TCP.
+    pub tls: Option<UpstreamTls>,
 }
 
 /// Connects a client to its broker, within `limit` for all that it takes.
@@ -25,11 +30,20 @@ pub async fn connect(
     _origin: Origin,
     limit: Duration,
 ) -> Result<Stream, ConnectError> {
-    let broker = match &route.destination {
-        Destination::Upstream(upstream) => timeout(limit, attempt(upstream)),
+    let reached = timeout(limit, reach(route)).await;
+    reached.unwrap_or(Err(ConnectError::Timeout))
+}
+
+/// Goes all of the way.
+async fn reach(route: &Route) -> Result<Stream, ConnectError> {
+    let (broker, host) = match &route.destination {
+        Destination::Upstream(upstream) => (attempt(upstream).await?, Some(&*upstream.host)),
     };
-    let broker = broker.await.unwrap_or(Err(ConnectError::Timeout))?;
-    Ok(Stream::Plain(broker))
+    let Some(tls) = &route.tls else {
+        return Ok(Stream::Plain(broker));
+    };
+    let secured = secure(tls, broker, host).await;
+    secured.map(Stream::Tls).map_err(ConnectError::Tls)
 }
 
 /// Tries the addresses of a broker in turn.
