@@ -11,6 +11,7 @@ mod broker;
 mod certificates;
 mod check;
 mod clients;
+mod flow;
 #[path = "../../certs/examples/generate/mod.rs"]
 mod generate;
 mod reload;
