@@ -1,10 +1,13 @@
 //! Words to values: one function for each kind of value, each with an example of a good one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use certs::MinVersion;
 use ipnet::IpNet;
 use parsers::proxy_protocol::Version;
+use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::limit_spec;
 use crate::config::{OnUnknown, ProtocolChoice, Upstream};
@@ -149,6 +152,28 @@ pub(super) fn log_level(value: &str) -> Result<tracing::Level, String> {
 
 pub(super) fn log_format(value: &str) -> Result<Format, String> {
     LOG_FORMAT.parse(value)
+}
+
+/// `--tls-min-version`.
+pub(crate) const TLS_MIN_VERSION: Choices<MinVersion> =
+    Choices(&[("1.2", MinVersion::Tls12), ("1.3", MinVersion::Tls13)]);
+
+pub(super) fn tls_min_version(value: &str) -> Result<MinVersion, String> {
+    TLS_MIN_VERSION.parse(value)
+}
+
+/// A file; whether it is there is found out by those who read it.
+pub(super) fn file(value: &str) -> Result<PathBuf, String> {
+    if value.is_empty() {
+        return Err("expected a file, such as /etc/sizegate/tls.crt".to_owned());
+    }
+    Ok(value.into())
+}
+
+/// A name or an address that a certificate can be for.
+pub(super) fn server_name(value: &str) -> Result<ServerName<'static>, String> {
+    crate::config::server_name(value)
+        .ok_or_else(|| "expected a name or an address, such as broker.example".to_owned())
 }
 
 pub(super) fn listen(value: &str) -> Result<SocketAddr, String> {

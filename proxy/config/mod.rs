@@ -9,6 +9,7 @@ mod problem;
 mod report;
 mod rules;
 mod setting;
+mod tls;
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -19,6 +20,7 @@ use parsers::proxy_protocol::Version;
 
 pub use problem::{Problem, Problems};
 pub use setting::{Destination, Listener, OnUnknown, ProtocolChoice, Upstream};
+pub use tls::{Tls, UpstreamTls, server_name};
 
 use self::limits::Limits;
 use crate::cli::{Admin, Args};
@@ -64,6 +66,8 @@ pub struct Config {
     pub linger: Duration,
     /// How long clients may stay after SIGTERM before they are told to go.
     pub drain_timeout: Duration,
+    /// TLS with clients and with the broker.
+    pub tls: Tls,
     /// Where the admin port is.
     pub admin: Option<SocketAddr>,
     /// What is logged, and how.
@@ -77,6 +81,7 @@ impl Config {
     pub fn from_args(args: &Args) -> Result<Self, Problems> {
         let mut problems = rules::broken(args);
         let limits = Limits::from_args(args, &mut problems);
+        let tls = Tls::from_args(args, &mut problems);
         let threads = match NonZeroUsize::new(args.threads) {
             Some(threads) if problems.is_empty() => threads,
             _ => return Err(Problems(problems)),
@@ -103,6 +108,7 @@ impl Config {
             connect_timeout: args.connect_timeout,
             linger: args.linger,
             drain_timeout: args.drain_timeout,
+            tls,
             admin: match args.admin {
                 Admin::Off => None,
                 Admin::At(address) => Some(address),

@@ -82,6 +82,14 @@ impl Config {
             ("--connect-timeout", duration(self.connect_timeout)),
             ("--linger", duration(self.linger)),
             ("--drain-timeout", duration(self.drain_timeout)),
+            (
+                "--tls-min-version",
+                cli::TLS_MIN_VERSION.word(self.tls.min_version).to_owned(),
+            ),
+            (
+                "--tls-reload-interval",
+                duration(self.tls.reload_interval.unwrap_or_default()),
+            ),
             ("--admin", admin),
             (
                 "--log-level",
@@ -96,6 +104,10 @@ impl Config {
         let dry_run = (self.policy.mode() == Mode::DryRun).then(|| "--dry-run".to_owned());
         let no_advertise =
             (self.advertise == Advertise::Nothing).then(|| "--no-advertise".to_owned());
+        let tls = self.tls.typed.iter().map(|(flag, value)| match value {
+            Some(value) => format!("{flag} {}", quoted(value)),
+            None => (*flag).to_owned(),
+        });
         let typed = self.limits.typed.iter();
         let typed = typed.map(|(flag, text)| format!("{flag} {}", quoted(text)));
         listen
@@ -109,6 +121,7 @@ impl Config {
             )
             .chain(dry_run)
             .chain(no_advertise)
+            .chain(tls)
             .chain(typed)
             .collect()
     }

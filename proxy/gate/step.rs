@@ -99,6 +99,8 @@ pub enum Reason {
     ProxyProtocol,
     /// The client meant to connect to sizegate itself, where redirected clients are led on.
     NotRedirected,
+    /// TLS was not spoken where it is, or went wrong.
+    Tls,
     /// The broker could not be reached.
     UpstreamUnreachable,
     /// More clients than `--max-connections`.
@@ -109,7 +111,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, for the metrics to start at zero.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Closed,
         Self::Reset,
         Self::Malformed,
@@ -118,6 +120,7 @@ impl Reason {
         Self::UnknownProtocol,
         Self::ProxyProtocol,
         Self::NotRedirected,
+        Self::Tls,
         Self::UpstreamUnreachable,
         Self::TooManyConnections,
         Self::Drain,
@@ -134,6 +137,7 @@ impl Reason {
             Self::UnknownProtocol => "unknown-protocol",
             Self::ProxyProtocol => "proxy-protocol",
             Self::NotRedirected => "not-redirected",
+            Self::Tls => "tls",
             Self::UpstreamUnreachable => "upstream-unreachable",
             Self::TooManyConnections => "too-many-connections",
             Self::Drain => "drain",

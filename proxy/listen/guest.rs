@@ -5,14 +5,18 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
+use certs::Server;
 use ipnet::IpNet;
 use parsers::proxy_protocol::Malformed;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::proxy_header;
 use super::redirect::Redirect;
-use crate::transport::{Hop, Origin, Stream, canonical};
+use super::tls::{Secured, secure};
+use crate::transport::{HandshakeError, Hop, Origin, Stream, canonical};
 
 /// What a listener asks of its clients before their protocol begins.
 #[derive(Debug, Default)]
@@ -21,6 +25,8 @@ pub struct Door {
     pub proxies: Vec<IpNet>,
     /// How the destination of redirected clients is found, where they are to be led on.
     pub redirect: Option<Redirect>,
+    /// To speak TLS with this certificate.
+    pub tls: Option<Arc<Server>>,
 }
 
 impl Door {
@@ -50,11 +56,15 @@ pub async fn welcome(
     peer: SocketAddr,
 ) -> Result<Guest, Unwelcome> {
     let origin = origin(door, &mut client, peer).await?;
+    let secured = match &door.tls {
+        Some(server) => secure(server, client).await?,
+        None => Secured::plain(client),
+    };
     Ok(Guest {
-        stream: Stream::Plain(client),
+        stream: secured.stream,
         origin,
-        server_name: None,
-        subject: None,
+        server_name: secured.server_name,
+        subject: secured.subject,
     })
 }
 
@@ -113,4 +123,65 @@ pub enum Unwelcome {
     /// It meant to go to sizegate itself, so that following it would never end.
     #[error("it was not redirected here: it meant to go to {0}, which is sizegate itself")]
     MeantForUs(SocketAddr),
+    /// It speaks something else than TLS.
+    #[error("the client does not begin with TLS")]
+    NoTls {
+        /// What it looks like instead.
+        looks_like: &'static str,
+        /// Its connection.
+        client: TcpStream,
+    },
+    /// TLS with it did not come about.
+    #[error("TLS failed: {error}")]
+    Tls {
+        /// Why.
+        error: HandshakeError,
+        /// Its connection.
+        client: TcpStream,
+    },
+    /// Its certificate is in order and does not say whose it is.
+    #[error("the subject of the client's certificate is not well-formed")]
+    Subject {
+        /// Its connection.
+        client: TcpStream,
+    },
 }
+
+impl Unwelcome {
+    /// What the client's first octets look like, if that is why.
+    pub fn looks_like(&self) -> Option<&'static str> {
+        match self {
+            Self::NoTls { looks_like, .. } => Some(looks_like),
+            _ => None,
+        }
+    }
+
+    /// Shows the client out, and comes back when it has left: a socket that is closed with octets
+    /// unread answers with a reset, which can overtake the last words.
+    pub async fn show_out(self) {
+        let (Self::NoTls { client, .. } | Self::Tls { client, .. } | Self::Subject { client }) =
+            self
+        else {
+            return;
+        };
+        // If it has gone already, there is nobody to be told.
+        let _ = see_off(client).await;
+    }
+}
+
+/// Shuts the sending side, and reads and throws away until the client has left.
+async fn see_off(mut client: TcpStream) -> io::Result<()> {
+    client.shutdown().await?;
+    let mut room = [0; 1024];
+    let mut left = MOST_DISCARDED;
+    while left > 0 {
+        match client.read(&mut room).await? {
+            0 => break,
+            read => left = left.saturating_sub(read),
+        }
+    }
+    Ok(())
+}
+
+/// Octets of a client that was not let in that are read before it is left to itself.
+const MOST_DISCARDED: usize = 256 * 1024;

@@ -4,10 +4,12 @@
 //! Knows addresses and sockets, and hands each client on. What the client speaks is for the relay.
 
 mod guest;
+mod looks;
 mod proxy_header;
 mod redirect;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 pub use guest::{Door, Guest, Unwelcome, welcome};
+pub use looks::looks_like;
 pub use proxy_header::{Beginning, beginning};
 pub use redirect::Redirect;
 

@@ -63,6 +63,7 @@ fn door(proxies: &str) -> Door {
     Door {
         proxies: vec![proxies.parse().unwrap()],
         redirect: None,
+        tls: None,
     }
 }
 

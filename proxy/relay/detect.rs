@@ -37,20 +37,6 @@ pub(super) fn detect(octets: &[u8], only: Option<&str>) -> Detection {
     answer
 }
 
-/// What unknown first octets look like, for the log; nothing is decided by it.
-pub(super) fn looks_like(octets: &[u8]) -> &'static str {
-    match octets {
-        // A handshake record that holds a ClientHello (RFC 8446 §5.1).
-        [0x16, 0x03, ..] => "TLS",
-        [b'A', b'M', b'Q', b'P', ..] => "AMQP",
-        [0x10, ..] => "MQTT of an unknown version",
-        [b'G', b'E', b'T', b' ', ..]
-        | [b'H', b'E', b'A', b'D', ..]
-        | [b'P', b'O', b'S', b'T', ..] => "HTTP",
-        _ => "nothing known",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,8 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tls_client_is_unknown_at_its_first_octet_and_named_in_the_log() {
+    fn a_tls_client_is_unknown_at_its_first_octet() {
         assert!(matches!(detect(&[0x16], None), Detection::Unknown));
-        assert_eq!(looks_like(&[0x16, 0x03, 0x01]), "TLS");
     }
 }

@@ -4,6 +4,8 @@
 //! addresses a client's octets travel. How a stream came about is for [`crate::listen`] and
 //! [`crate::upstream`]. Addresses are [`canonical`] wherever they are kept.
 
+mod tls;
+
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -12,11 +14,15 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+pub use tls::{HandshakeError, Tls, fault};
+
 /// One side of a connection.
 #[derive(Debug)]
 pub enum Stream {
     /// The octets are the peer's own.
     Plain(TcpStream),
+    /// The octets travel in TLS.
+    Tls(Tls<TcpStream>),
 }
 
 impl Stream {
@@ -24,6 +30,7 @@ impl Stream {
     pub fn socket(&self) -> &TcpStream {
         match self {
             Self::Plain(socket) => socket,
+            Self::Tls(stream) => stream.below(),
         }
     }
 }
@@ -37,6 +44,7 @@ impl AsyncRead for Stream {
     ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(socket) => Pin::new(socket).poll_read(cx, buffer),
+            Self::Tls(stream) => Pin::new(stream).poll_read(cx, buffer),
         }
     }
 }
@@ -50,6 +58,7 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(socket) => Pin::new(socket).poll_write(cx, octets),
+            Self::Tls(stream) => Pin::new(stream).poll_write(cx, octets),
         }
     }
 
@@ -57,12 +66,14 @@ impl AsyncWrite for Stream {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(socket) => Pin::new(socket).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

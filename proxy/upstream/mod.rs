@@ -6,6 +6,8 @@
 mod own;
 mod proxy_header;
 
+mod tls;
+
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +18,9 @@ use tokio::time::timeout;
 
 pub use own::{Entry, OwnConnections};
 
-use crate::config::{Destination, Upstream};
-use crate::transport::{Hop, Origin, Stream, canonical};
+use self::tls::secure;
+use crate::config::{Destination, Upstream, UpstreamTls};
+use crate::transport::{HandshakeError, Hop, Origin, Stream, canonical};
 
 /// The way from a listener to its broker.
 #[derive(Clone, Debug)]
@@ -26,6 +29,8 @@ pub struct Route {
     pub destination: Destination,
     /// In which form the broker is told where the client is, if it is told.
     pub proxy_header: Option<Version>,
+    /// How TLS with the broker begins; none is plain TCP.
+    pub tls: Option<UpstreamTls>,
     /// Where connections to brokers are entered, so that one that comes back is known; needed by
     /// [`Destination::Original`] alone.
     pub own: Arc<OwnConnections>,
@@ -52,29 +57,30 @@ pub async fn connect(
 
 /// Does all that stands before the client's octets.
 async fn reach(route: &Route, origin: &Origin) -> Result<Connected, ConnectError> {
-    let (mut broker, entry) = match &route.destination {
-        Destination::Upstream(upstream) => (attempt(upstream).await?, None),
-        Destination::Original => follow(origin.hop, &route.own).await?,
+    let (mut broker, host, entry) = match &route.destination {
+        Destination::Upstream(upstream) => (attempt(upstream).await?, Some(&*upstream.host), None),
+        Destination::Original => {
+            let (broker, entry) = follow(origin.hop, &route.own).await?;
+            (broker, None, Some(entry))
+        }
     };
     if let Some(version) = route.proxy_header {
         proxy_header::write(&mut broker, version, origin)
             .await
             .map_err(ConnectError::Unreachable)?;
     }
-    Ok(Connected {
-        stream: Stream::Plain(broker),
-        entry,
-    })
+    let stream = match &route.tls {
+        Some(tls) => Stream::Tls(secure(tls, broker, host).await.map_err(ConnectError::Tls)?),
+        None => Stream::Plain(broker),
+    };
+    Ok(Connected { stream, entry })
 }
 
 /// Connects to where a client meant to go, unless that client is sizegate itself.
 ///
 /// A redirect that spares nobody leads our own connections back to us. The one that asks for the
 /// broker here has sent octets, so whoever made it has entered it before.
-async fn follow(
-    hop: Hop,
-    own: &Arc<OwnConnections>,
-) -> Result<(TcpStream, Option<Entry>), ConnectError> {
+async fn follow(hop: Hop, own: &Arc<OwnConnections>) -> Result<(TcpStream, Entry), ConnectError> {
     if own.contains(hop) {
         return Err(ConnectError::Loop);
     }
@@ -84,7 +90,7 @@ async fn follow(
         from: canonical(from),
         to: hop.to,
     });
-    Ok((broker, Some(entry)))
+    Ok((broker, entry))
 }
 
 /// Tries the addresses of a broker in turn.
@@ -133,6 +139,9 @@ pub enum ConnectError {
          except its user from the redirect"
     )]
     Loop,
+    /// TLS with it did not come about, or it ended TLS before it said anything.
+    #[error("TLS with the broker failed: {0}")]
+    Tls(HandshakeError),
 }
 
 impl ConnectError {
@@ -144,6 +153,7 @@ impl ConnectError {
             Self::Unreachable(_) => "unreachable",
             Self::Timeout => "timeout",
             Self::Loop => "loop",
+            Self::Tls(_) => "tls",
         }
     }
 }

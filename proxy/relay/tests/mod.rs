@@ -1,6 +1,7 @@
 //! A relay between pipes in memory, under a clock that is moved by hand.
 
 mod ends;
+mod tls;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -66,7 +67,8 @@ impl Default for Setting {
 }
 
 impl Setting {
-    fn start(self) -> Bench {
+    /// What the relay of this bench shares with all others.
+    fn shared(self) -> Arc<Shared> {
         let policy = Policy::new(
             Limit::new(ByteSize(500), "--max-message-size"),
             Limit::new(ByteSize(0), "--max-receive-size"),
@@ -74,7 +76,7 @@ impl Setting {
             Mode::Enforce,
         );
         let other = [Arc::from("other")];
-        let shared = Arc::new(Shared {
+        Arc::new(Shared {
             settings: Arc::new(Settings {
                 max_control_size: ByteSize(1_024),
                 mqtt: mqtt::Settings::default(),
@@ -98,7 +100,11 @@ impl Setting {
             ),
             lifecycle: Arc::new(Lifecycle::new()),
             census: Census::default(),
-        });
+        })
+    }
+
+    fn start(self) -> Bench {
+        let shared = self.shared();
         let (client, near_client) = duplex(self.pipe);
         let (brokers, broker) = tokio::sync::mpsc::unbounded_channel();
         let relay = tokio::spawn({
@@ -181,7 +187,7 @@ async fn rest(from: &mut DuplexStream) -> Vec<u8> {
 }
 
 /// Writes as much as the pipe takes without anybody reading, and says how much that was.
-async fn fill(to: &mut DuplexStream, piece: &[u8], most: usize) -> usize {
+async fn fill(to: &mut (impl AsyncWrite + Unpin), piece: &[u8], most: usize) -> usize {
     let mut written = 0;
     while written < most {
         // The relay runs whenever this task gives way.
