@@ -212,6 +212,8 @@ fn a_connection_that_is_meant_for_sizegate_is_closed() {
         assert_eq!(network.client.says(to, HELLO, 4), "");
         let line = sidecar.log_line(|line| field(line, "error").contains(&format!(" {to}, ")));
         assert_eq!(field(&line, "message"), "client not let in");
+        // It was known at once, and not when it had come back.
+        assert_eq!(field(&line, "connection"), count.to_string());
         let metrics = metrics(&network.broker, &sidecar);
         let labels = [("reason", "not-redirected"), ("side", "sizegate")];
         let closed = metrics.value("sizegate_connections_closed_total", &labels);

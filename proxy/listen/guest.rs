@@ -117,7 +117,7 @@ pub enum Unwelcome {
     /// Its PROXY header is none.
     #[error("malformed PROXY header: {0}")]
     MalformedHeader(Malformed),
-    /// It was connected to this listener by nobody but itself, and there is nowhere to lead it.
+    /// Nothing says where it meant to go: no redirect is in effect.
     #[error("it was not redirected here: the kernel knows of no other destination ({0})")]
     NotRedirected(#[source] io::Error),
     /// It meant to go to sizegate itself, so that following it would never end.

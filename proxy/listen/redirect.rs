@@ -25,6 +25,7 @@ impl Redirect {
     pub(super) fn destination(&self, client: &TcpStream) -> Result<SocketAddr, Unwelcome> {
         let here = canonical(client.local_addr()?);
         let destination = original(client, here).map_err(Unwelcome::NotRedirected)?;
+        // The first is how it is without a redirect, and needs no further look.
         if destination == here || self.is_ours(destination) {
             return Err(Unwelcome::MeantForUs(destination));
         }
