@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::{Beginning, Unwelcome, beginning, looks_like};
+use super::{Unwelcome, looks_like};
 use crate::transport::{Stream, Tls};
 
 /// A client whose handshake is over.
@@ -57,7 +57,6 @@ async fn begin(client: TcpStream) -> Result<TcpStream, Unwelcome> {
         [] => Err(Unwelcome::Left),
         [HANDSHAKE_RECORD, ..] => Ok(client),
         [b'A', ..] => begin_amqp(client).await,
-        _ if beginning(first) == Beginning::Header => Err(Unwelcome::UntrustedHeader),
         _ => Err(Unwelcome::NoTls {
             looks_like: looks_like(first),
             client,
