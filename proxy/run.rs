@@ -11,15 +11,15 @@ use tokio::select;
 use tracing::{error, info};
 
 use crate::admin;
-use crate::config::{Config, OnUnknown};
+use crate::config::{Config, Destination, OnUnknown};
 use crate::gate::HoldBudget;
-use crate::lifecycle::{Lifecycle, Outcome, Patience, Signals, drain};
-use crate::listen::{self, Door, Sharing};
+use crate::lifecycle::{Certificates, Lifecycle, Outcome, Patience, Signals, drain};
+use crate::listen::{self, Door, Redirect, Sharing};
 use crate::protocols::amqp10::OnOpaque;
 use crate::protocols::{PROTOCOLS, Settings, amqp10, mqtt};
 use crate::relay::{self, Census, Shared};
 use crate::telemetry::Metrics;
-use crate::upstream::Route;
+use crate::upstream::{OwnConnections, Route};
 
 /// The listening sockets of one thread, with the way to the broker behind each.
 type Sockets = Vec<(std::net::TcpListener, Arc<Route>)>;
@@ -36,6 +36,7 @@ pub struct Sidecar {
     admin_listener: Option<std::net::TcpListener>,
     shared: Arc<Shared>,
     patience: Patience,
+    certificates: Certificates,
 }
 
 impl Sidecar {
@@ -53,10 +54,16 @@ impl Sidecar {
             _ => Sharing::EachThread,
         };
         let mut listen = Vec::new();
+        let mut leads_on = false;
+        let own = Arc::new(OwnConnections::default());
         let mut threads: Vec<Vec<_>> = (0..config.threads.get()).map(|_| Vec::new()).collect();
         for listener in config.listeners {
+            leads_on |= listener.destination == Destination::Original;
             let route = Arc::new(Route {
                 destination: listener.destination,
+                proxy_header: config.send_proxy_protocol,
+                own: Arc::clone(&own),
+                tls: config.tls.upstream.clone(),
             });
             let mut address = listener.listen;
             for thread in &mut threads {
@@ -92,7 +99,13 @@ impl Sidecar {
                     vhost: config.mqtt_vhost,
                 },
             }),
-            door: Door {},
+            door: Door {
+                proxies: config.proxy_protocol_from,
+                redirect: leads_on.then(|| Redirect {
+                    listeners: listen.clone(),
+                }),
+                tls: config.tls.clients.clone(),
+            },
             protocol: config.protocol,
             on_unknown: config.on_unknown,
             max_connections: config.max_connections,
@@ -112,6 +125,11 @@ impl Sidecar {
             patience: Patience {
                 stay: config.drain_timeout,
                 linger: config.linger,
+            },
+            certificates: Certificates {
+                clients: config.tls.clients,
+                upstream: config.tls.upstream.map(|tls| tls.certificates),
+                interval: config.tls.reload_interval,
             },
         })
     }
@@ -137,7 +155,8 @@ impl Sidecar {
     /// The first thread also has the admin port and the signals.
     async fn run_first(self, sockets: Sockets) -> Result<Outcome, RunError> {
         let shared = &self.shared;
-        let mut signals = Signals::take().map_err(RunError::Signals)?;
+        let (mut signals, hangups) = Signals::take().map_err(RunError::Signals)?;
+        tokio::spawn(self.certificates.keep(hangups, Arc::clone(&shared.metrics)));
         if let Some(socket) = self.admin_listener {
             let listener = TcpListener::from_std(socket).map_err(RunError::Runtime)?;
             tokio::spawn(admin::serve(

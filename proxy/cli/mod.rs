@@ -18,9 +18,14 @@ mod values;
 use std::ffi::OsString;
 use std::iter;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use argh::{ArgsInfo, FromArgs};
+use certs::MinVersion;
+use ipnet::IpNet;
+use parsers::proxy_protocol::Version;
+use tokio_rustls::rustls::pki_types::ServerName;
 
 pub use flags::{Flag, flags};
 pub use limit_spec::{LimitSpecError, group_spec, limit_spec};
@@ -29,6 +34,7 @@ pub use stop::{FAILED, Stop, Stream};
 pub use values::{Admin, Choices};
 pub(crate) use values::{
     LOG_FORMAT, LOG_LEVEL, MQTT_SIZE, MQTT_VHOST, ON_OVERSIZE, ON_UNKNOWN, PROTOCOL,
+    SEND_PROXY_PROTOCOL, TLS_MIN_VERSION,
 };
 
 use crate::config::{OnUnknown, ProtocolChoice, Upstream};
@@ -44,10 +50,15 @@ pub struct Args {
     #[argh(option, arg_name = "ADDR:PORT", from_str_fn(values::listen))]
     pub listen: Vec<SocketAddr>,
 
-    /// connections: the broker: one for all listeners, or one for each in order. Repeatable,
-    /// required
+    /// connections: the broker: one for all listeners, or one for each in order. Repeatable; unless
+    /// there is --original-destination, required
     #[argh(option, arg_name = "HOST:PORT", from_str_fn(values::upstream))]
     pub upstream: Vec<Upstream>,
+
+    /// connections: instead of --upstream: lead each client to where it meant to go before the
+    /// packet filter redirected it here
+    #[argh(switch)]
+    pub original_destination: bool,
 
     /// connections: what may be spoken; auto tells it by the first octets [default: auto]
     #[argh(
@@ -72,6 +83,21 @@ pub struct Args {
     /// broker. 0 is any number [default: 0]
     #[argh(option, arg_name = "N", default = "0", from_str_fn(values::count))]
     pub max_connections: usize,
+
+    /// connections: whoever connects from this network must say with a PROXY header, version 1 or 2,
+    /// for whom, and nobody else may. Repeatable
+    #[argh(option, arg_name = "CIDR", from_str_fn(values::network))]
+    pub proxy_protocol_from: Vec<IpNet>,
+
+    /// connections: the version of the PROXY header that tells the broker where a client is
+    /// [default: none]
+    #[argh(
+        option,
+        arg_name = "none|v1|v2",
+        default = "None",
+        from_str_fn(values::send_proxy_protocol)
+    )]
+    pub send_proxy_protocol: Option<Version>,
 
     /// limits: the largest message that a client may send, inclusive; 0 is no limit [default: 0]
     #[argh(
@@ -200,6 +226,59 @@ pub struct Args {
     )]
     pub drain_timeout: Duration,
 
+    /// TLS: the certificate that clients are shown, and those of its issuers behind it (PEM); all
+    /// listeners then speak TLS
+    #[argh(option, arg_name = "FILE", from_str_fn(values::file))]
+    pub tls_cert: Option<PathBuf>,
+
+    /// TLS: the private key of --tls-cert (PEM)
+    #[argh(option, arg_name = "FILE", from_str_fn(values::file))]
+    pub tls_key: Option<PathBuf>,
+
+    /// TLS: the CAs of clients (PEM); each client must then show a certificate of one of them
+    #[argh(option, arg_name = "FILE", from_str_fn(values::file))]
+    pub tls_client_ca: Option<PathBuf>,
+
+    /// TLS: the oldest version that clients may speak [default: 1.2]
+    #[argh(
+        option,
+        arg_name = "1.2|1.3",
+        default = "MinVersion::Tls12",
+        from_str_fn(values::tls_min_version)
+    )]
+    pub tls_min_version: MinVersion,
+
+    /// TLS: how often all files of TLS are looked at, and read again if they have changed; 0s is at
+    /// SIGHUP only [default: 1m]
+    #[argh(
+        option,
+        arg_name = "DURATION",
+        default = "TLS_RELOAD_INTERVAL",
+        from_str_fn(values::duration)
+    )]
+    pub tls_reload_interval: Duration,
+
+    /// TLS: speak TLS with the broker
+    #[argh(switch)]
+    pub upstream_tls: bool,
+
+    /// TLS: the CAs of the broker (PEM); without it those that this system trusts
+    #[argh(option, arg_name = "FILE", from_str_fn(values::file))]
+    pub upstream_tls_ca: Option<PathBuf>,
+
+    /// TLS: the name that the certificate of the broker must be for; without it the host of
+    /// --upstream
+    #[argh(option, arg_name = "NAME", from_str_fn(values::server_name))]
+    pub upstream_tls_name: Option<ServerName<'static>>,
+
+    /// TLS: the certificate that the broker is shown if it asks (PEM)
+    #[argh(option, arg_name = "FILE", from_str_fn(values::file))]
+    pub upstream_tls_cert: Option<PathBuf>,
+
+    /// TLS: the private key of --upstream-tls-cert (PEM)
+    #[argh(option, arg_name = "FILE", from_str_fn(values::file))]
+    pub upstream_tls_key: Option<PathBuf>,
+
     /// operation: where /livez, /readyz and /metrics are served [default: 127.0.0.1:9090]
     #[argh(
         option,
@@ -278,8 +357,9 @@ fn require(args: &Args) -> Result<(), Stop> {
     let listen = "--listen is missing: expected where clients connect, such as \
                   --listen 127.0.0.1:1884";
     let upstream = "--upstream is missing: expected where the broker is, such as \
-                    --upstream 127.0.0.1:1883";
-    match (args.listen.is_empty(), args.upstream.is_empty()) {
+                    --upstream 127.0.0.1:1883, or --original-destination";
+    let leads_nowhere = args.upstream.is_empty() && !args.original_destination;
+    match (args.listen.is_empty(), leads_nowhere) {
         (false, false) => Ok(()),
         (true, false) => Err(Stop::usage(listen)),
         (false, true) => Err(Stop::usage(upstream)),
@@ -295,6 +375,7 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const LINGER: Duration = Duration::from_secs(5);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
+const TLS_RELOAD_INTERVAL: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,15 @@
 //! Words to values: one function for each kind of value, each with an example of a good one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use certs::MinVersion;
+use ipnet::IpNet;
+use parsers::proxy_protocol::Version;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use super::limit_spec;
 use crate::config::{OnUnknown, ProtocolChoice, Upstream};
 use crate::policy::{ByteSize, OnOversize};
 use crate::protocols::mqtt::{MessageSize, VhostSource};
@@ -76,6 +83,13 @@ pub(crate) const MQTT_VHOST: Choices<VhostSource> = Choices(&[
     ("none", VhostSource::Nowhere),
 ]);
 
+/// `--send-proxy-protocol`.
+pub(crate) const SEND_PROXY_PROTOCOL: Choices<Option<Version>> = Choices(&[
+    ("none", None),
+    ("v1", Some(Version::V1)),
+    ("v2", Some(Version::V2)),
+]);
+
 /// `--log-level`.
 pub(crate) const LOG_LEVEL: Choices<tracing::Level> = Choices(&[
     ("error", tracing::Level::ERROR),
@@ -109,6 +123,22 @@ pub(super) fn mqtt_vhost(value: &str) -> Result<VhostSource, String> {
     MQTT_VHOST.parse(value)
 }
 
+pub(super) fn send_proxy_protocol(value: &str) -> Result<Option<Version>, String> {
+    SEND_PROXY_PROTOCOL.parse(value)
+}
+
+/// A network of peers, whose addresses are IPv4 where they can be.
+pub(super) fn network(value: &str) -> Result<IpNet, String> {
+    let network = limit_spec::network(value)
+        .map_err(|fault| format!("expected a network, such as 10.8.0.0/16; {fault}"))?;
+    match network.addr() {
+        IpAddr::V6(ip) if ip.to_ipv4_mapped().is_some() => {
+            Err("expected IPv4 networks as such, such as 10.8.0.0/16".to_owned())
+        }
+        _ => Ok(network),
+    }
+}
+
 /// A number of octets, as a Kubernetes quantity.
 pub(super) fn size(value: &str) -> Result<ByteSize, String> {
     value
@@ -122,6 +152,28 @@ pub(super) fn log_level(value: &str) -> Result<tracing::Level, String> {
 
 pub(super) fn log_format(value: &str) -> Result<Format, String> {
     LOG_FORMAT.parse(value)
+}
+
+/// `--tls-min-version`.
+pub(crate) const TLS_MIN_VERSION: Choices<MinVersion> =
+    Choices(&[("1.2", MinVersion::Tls12), ("1.3", MinVersion::Tls13)]);
+
+pub(super) fn tls_min_version(value: &str) -> Result<MinVersion, String> {
+    TLS_MIN_VERSION.parse(value)
+}
+
+/// A file; whether it is there is found out by those who read it.
+pub(super) fn file(value: &str) -> Result<PathBuf, String> {
+    if value.is_empty() {
+        return Err("expected a file, such as /etc/sizegate/tls.crt".to_owned());
+    }
+    Ok(value.into())
+}
+
+/// A name or an address that a certificate can be for.
+pub(super) fn server_name(value: &str) -> Result<ServerName<'static>, String> {
+    crate::config::server_name(value)
+        .ok_or_else(|| "expected a name or an address, such as broker.example".to_owned())
 }
 
 pub(super) fn listen(value: &str) -> Result<SocketAddr, String> {

@@ -6,7 +6,7 @@ use crate::cli::{LimitSpecError, Stop};
 use crate::policy::UndeclaredGroup;
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
     /// A setting breaks a rule.
     #[error("{flag} {value:?}: expected {expected}")]
@@ -24,10 +24,13 @@ pub enum Problem {
     /// A limit is for a group that nobody declared.
     #[error(transparent)]
     Group(#[from] UndeclaredGroup),
+    /// The files of TLS are of no use.
+    #[error(transparent)]
+    Certificates(#[from] certs::Error),
 }
 
 /// Everything that is wrong; at least one thing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Problems(pub Vec<Problem>);
 
 impl fmt::Display for Problems {

@@ -1,10 +1,11 @@
-//! How sizegate stops: signals, and the order in which connections are let go.
+//! What happens to sizegate while it runs: signals, certificates that are replaced, and its end.
 //!
 //! [`Lifecycle`] is what all of the program can see of it: tokens that say how far the end has
 //! come, and the tracker that knows which connections are left. [`drain`] moves the tokens, and
-//! [`Signals`] says when. What a goodbye is in a protocol, and how a connection is cut, is for the
+//! [`Signals`] says when. [`Certificates`] are read again as they change. What a goodbye is in a protocol, and how a connection is cut, is for the
 //! relay.
 
+mod certificates;
 mod drain;
 mod signals;
 
@@ -14,8 +15,9 @@ use std::sync::atomic::{AtomicBool, AtomicU8};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use certificates::Certificates;
 pub use drain::{Outcome, Patience, drain};
-pub use signals::Signals;
+pub use signals::{Hangups, Signals};
 
 /// What all of the program can see of its end.
 ///

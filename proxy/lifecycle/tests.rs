@@ -3,7 +3,6 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep};
 
 use super::*;
@@ -105,7 +104,7 @@ async fn a_connection_that_never_ends_does_not_keep_the_program() {
 
 #[tokio::test]
 async fn a_hangup_does_not_stop_and_a_termination_does() {
-    let mut signals = Signals::take().expect("signals");
+    let (mut signals, mut hangups) = Signals::take().expect("signals");
     let send = |signal: &str| {
         let kill = format!("kill -{signal} {}", std::process::id());
         let sent = Command::new("sh")
@@ -114,13 +113,12 @@ async fn a_hangup_does_not_stop_and_a_termination_does() {
             .expect("a shell");
         assert!(sent.success());
     };
-    let mut witness = signal(SignalKind::hangup()).expect("signals");
     send("HUP");
     tokio::select! {
         // Both see the hangup at the same time; the one under test says first what it makes of it.
         biased;
         () = signals.stop() => panic!("stopped by a hangup"),
-        _ = witness.recv() => {}
+        () = hangups.next() => {}
     }
     send("TERM");
     signals.stop().await;

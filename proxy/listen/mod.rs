@@ -4,6 +4,12 @@
 //! Knows addresses and sockets, and hands each client on. What the client speaks is for the relay.
 
 mod guest;
+mod looks;
+mod proxy_header;
+mod redirect;
+#[cfg(test)]
+mod tests;
+mod tls;
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,6 +22,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 pub use guest::{Door, Guest, Unwelcome, welcome};
+pub use looks::looks_like;
+pub use proxy_header::{Beginning, beginning};
+pub use redirect::Redirect;
+
+use crate::transport::canonical;
 
 /// Whether other sockets of this program listen on the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +70,7 @@ pub async fn accept(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((client, peer)) => take(client, peer),
+            Ok((client, peer)) => take(client, canonical(peer)),
             // The client gave up before it was its turn.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {

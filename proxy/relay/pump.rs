@@ -6,6 +6,7 @@
 //! socket closed with octets unread answers with a reset, which can overtake the last words.
 
 use std::future::poll_fn;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -52,10 +53,13 @@ pub(super) struct Pump<C, B> {
 }
 
 /// Why the pump stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Event {
     /// The broker is needed: octets of the client may pass.
     NeedsBroker,
+    /// The broker ended TLS before it said anything. In TLS 1.3 it may do so when the handshake has
+    /// long been over for us, if it does not take our certificate.
+    Spurned(io::Error),
     /// The connection is over.
     Over(Outcome),
 }
@@ -148,7 +152,18 @@ where
         let event = self.poll_lanes(cx, &mut meter);
         let carried = [self.to_broker.take_carried(), self.to_client.take_carried()];
         self.tally.take(&mut meter, carried, &*self.gate);
+        if let Poll::Ready(Event::Over(_)) = event {
+            self.part(cx);
+        }
         event
+    }
+
+    /// Tells the peers of an end, as far as they can be told without waiting: TLS has a word for it.
+    fn part(&mut self, cx: &mut Context<'_>) {
+        let _ = Pin::new(&mut self.client).poll_shutdown(cx);
+        if let Some(broker) = &mut self.broker {
+            let _ = Pin::new(broker).poll_shutdown(cx);
+        }
     }
 
     fn poll_lanes(&mut self, cx: &mut Context<'_>, meter: &mut Meter) -> Poll<Event> {
@@ -176,8 +191,12 @@ where
                 meter,
                 when_over,
             );
+            if let Some(fault) = self.spurned() {
+                return Poll::Ready(Event::Spurned(fault));
+            }
             self.note_endings();
             if to_broker == Halt::NeedsSink {
+                self.flush(cx);
                 return Poll::Ready(Event::NeedsBroker);
             }
             // Without a broker there is nothing that its lane could still bring.
@@ -193,10 +212,27 @@ where
                 || self.to_client.can_be_asked() && self.gate.pending(Side::Broker)
                 || to_broker == Halt::Waiting && self.to_client.has_moved()
                 || to_client == Halt::Waiting && self.to_broker.has_moved();
-            if !goes_on {
+            if !goes_on && !self.flush(cx) {
                 return self.poll_time(cx).map(Event::Over);
             }
         }
+    }
+
+    /// Has both sides sent what was kept back; says whether a lane came to be over by it.
+    fn flush(&mut self, cx: &mut Context<'_>) -> bool {
+        let to_broker = self.to_broker.flush(cx, self.broker.as_mut());
+        self.to_client.flush(cx, Some(&mut self.client)) || to_broker
+    }
+
+    /// What ended TLS with a broker that has not said anything; it is as good as not reached then.
+    fn spurned(&mut self) -> Option<io::Error> {
+        if self.to_client.has_heard() || self.to_broker.ending().is_some() {
+            return None;
+        }
+        let fault = self.to_client.take_fault()?;
+        self.broker = None;
+        self.to_client = Lane::new(Side::Broker);
+        Some(fault)
     }
 
     /// Takes note of how far the end of the program has come; ready if that ends the connection
@@ -240,9 +276,15 @@ where
 
     /// Notes how the connection ended, and from when on its time is bounded.
     fn note_endings(&mut self) {
-        for lane in [&self.to_broker, &self.to_client] {
+        for (side, lane) in [
+            (Side::Client, &mut self.to_broker),
+            (Side::Broker, &mut self.to_client),
+        ] {
             if let Some(ending) = lane.ending() {
                 self.ending.get_or_insert(ending);
+            }
+            if let Some(fault) = lane.take_fault() {
+                self.tally.broke(side, &fault, &*self.gate);
             }
         }
         // A client that only ended its own stream may still be served; a broker that did is gone.

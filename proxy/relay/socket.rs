@@ -6,6 +6,8 @@ use std::time::Duration;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 
+use crate::transport::Stream;
+
 /// Sends small packets at once, and finds out when a peer has vanished.
 pub(super) fn tune(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
@@ -16,10 +18,16 @@ pub(super) fn tune(stream: &TcpStream) -> io::Result<()> {
     SockRef::from(stream).set_tcp_keepalive(&keepalive)
 }
 
-/// Octets that a segment to this peer carries, if the kernel tells.
-pub(super) fn segment_len(stream: &TcpStream) -> Option<usize> {
-    let len = SockRef::from(stream).tcp_mss().ok()?;
-    usize::try_from(len).ok()
+/// Octets that a segment to this peer carries, if the kernel tells and they are ours to fill.
+pub(super) fn segment_len(stream: &Stream) -> Option<usize> {
+    match stream {
+        Stream::Plain(socket) => {
+            let len = SockRef::from(socket).tcp_mss().ok()?;
+            usize::try_from(len).ok()
+        }
+        // TLS makes records of what it is given, and segments of those.
+        Stream::Tls(_) => None,
+    }
 }
 
 /// How long a connection is silent before its peer is asked for a sign of life.

@@ -1,11 +1,14 @@
 //! What one connection adds to the metrics and to the log.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::gate::{Direction, Ending, Gate, Identity, Limits, Meter, Refusal, Report, VerdictKind};
+use crate::gate::{
+    Direction, Ending, Gate, Identity, Limits, Meter, Refusal, Report, Side, VerdictKind,
+};
 use crate::telemetry::{self, Active, Closed, Metrics, ProtocolMetrics, RefusalLog, Who};
 
 /// The account of one connection.
@@ -92,6 +95,12 @@ impl Tally {
             identity,
             group: limits.and_then(Limits::group),
         }
+    }
+
+    /// Writes down what TLS found wrong with a side.
+    pub(super) fn broke(&self, side: Side, fault: &io::Error, gate: &dyn Gate) {
+        let who = self.who(gate.identity(), gate.limits());
+        telemetry::broke(&who, side, fault);
     }
 
     /// Books the end of the connection.

@@ -5,6 +5,7 @@
 //! Counting is an addition to an atomic; nothing here locks or allocates for an allowed message.
 
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use prometheus::{
     Error, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
@@ -24,6 +25,8 @@ pub struct Metrics {
     forwarded: [IntCounter; 2],
     upstream_up: IntGauge,
     upstream_errors: IntCounterVec,
+    certificate_expiry: IntGaugeVec,
+    certificate_reloads: [IntCounter; 2],
     draining: IntGauge,
     held: IntGauge,
     /// Where the octets that are held are counted.
@@ -71,11 +74,15 @@ impl Metrics {
             .gauges(&registry)?
             .with_label_values(&[env!("CARGO_PKG_VERSION")])
             .set(1);
+        let certificate_reloads = CERTIFICATE_RELOADS.counters(&registry)?;
         Ok(Self {
             protocols,
             forwarded: Direction::ALL.map(|it| forwarded.with_label_values(&[it.as_str()])),
             upstream_up,
             upstream_errors,
+            certificate_expiry: CERTIFICATE_EXPIRY.gauges(&registry)?,
+            certificate_reloads: RELOAD_RESULTS
+                .map(|result| certificate_reloads.with_label_values(&[result])),
             draining: DRAINING.gauges(&registry)?.with_label_values::<&str>(&[]),
             held: HELD.gauges(&registry)?.with_label_values::<&str>(&[]),
             hold: Arc::clone(hold),
@@ -114,6 +121,20 @@ impl Metrics {
         let known = UPSTREAM_REASONS.contains(&reason);
         let reason = if known { reason } else { OTHER };
         self.upstream_errors.with_label_values(&[reason]).inc();
+    }
+
+    /// The certificates of a role, one of a closed set, are valid up to this time.
+    pub fn certificate_expiry(&self, role: &'static str, not_after: SystemTime) {
+        let since = not_after.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+        let gauge = self.certificate_expiry.with_label_values(&[role]);
+        gauge.set(seconds);
+    }
+
+    /// Files that had changed were read again, and could be used or could not.
+    pub fn certificate_reload(&self, usable: bool) {
+        let [success, failure] = &self.certificate_reloads;
+        if usable { success } else { failure }.inc();
     }
 
     /// sizegate shuts down.
@@ -164,8 +185,15 @@ fn with_other(configured: &[Arc<str>]) -> Arc<[Arc<str>]> {
 }
 
 /// Why a broker was not reached: the values of a label of [`Metrics::upstream_error`].
-pub const UPSTREAM_REASONS: [&str; 6] =
-    ["resolve", "refused", "unreachable", "timeout", "tls", OTHER];
+pub const UPSTREAM_REASONS: [&str; 7] = [
+    "resolve",
+    "refused",
+    "unreachable",
+    "timeout",
+    "tls",
+    "loop",
+    OTHER,
+];
 
 /// A metric before it is registered.
 struct Spec {
@@ -238,6 +266,18 @@ const UPSTREAM_ERRORS: Spec = Spec {
     help: "Attempts to reach the broker that failed.",
     labels: &["reason"],
 };
+const CERTIFICATE_EXPIRY: Spec = Spec {
+    name: "sizegate_certificate_expiry_timestamp_seconds",
+    help: "When the first of the certificates in force for a role expires, in seconds since 1970.",
+    labels: &["role"],
+};
+const CERTIFICATE_RELOADS: Spec = Spec {
+    name: "sizegate_certificate_reloads_total",
+    help: "Times that files of TLS had changed and were read again.",
+    labels: &["result"],
+};
+/// What came of reading files again.
+const RELOAD_RESULTS: [&str; 2] = ["success", "failure"];
 const DRAINING: Spec = Spec {
     name: "sizegate_draining",
     help: "1 while sizegate shuts down, else 0.",

@@ -13,7 +13,7 @@ mod sizes;
 pub use self::log::{Format, Log, start};
 pub use metrics::{Metrics, UPSTREAM_REASONS};
 pub use protocol::{Active, ProtocolMetrics};
-pub use report::{Closed, RefusalLog, Who, closed, control_oversize, malformed};
+pub use report::{Closed, RefusalLog, Who, broke, closed, control_oversize, malformed};
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 //! here.
 
 use std::borrow::Cow;
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -175,6 +176,23 @@ pub fn malformed(who: &Who<'_>, side: Side, what: &str) {
         side = side.as_str(),
         what = &*bounded(what),
         "malformed"
+    );
+}
+
+/// Writes the line of a connection that TLS gave up.
+pub fn broke(who: &Who<'_>, side: Side, fault: &io::Error) {
+    let [vhost, user, group, client] = names(who);
+    warn!(
+        connection = who.connection,
+        peer = %who.peer,
+        protocol = who.protocol,
+        vhost = vhost.as_deref(),
+        user = user.as_deref(),
+        group = group.as_deref(),
+        client = client.as_deref(),
+        side = side.as_str(),
+        error = %fault,
+        "TLS broke"
     );
 }
 

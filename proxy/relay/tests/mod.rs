@@ -1,6 +1,7 @@
 //! A relay between pipes in memory, under a clock that is moved by hand.
 
 mod ends;
+mod tls;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -66,7 +67,8 @@ impl Default for Setting {
 }
 
 impl Setting {
-    fn start(self) -> Bench {
+    /// What the relay of this bench shares with all others.
+    fn shared(self) -> Arc<Shared> {
         let policy = Policy::new(
             Limit::new(ByteSize(500), "--max-message-size"),
             Limit::new(ByteSize(0), "--max-receive-size"),
@@ -74,7 +76,7 @@ impl Setting {
             Mode::Enforce,
         );
         let other = [Arc::from("other")];
-        let shared = Arc::new(Shared {
+        Arc::new(Shared {
             settings: Arc::new(Settings {
                 max_control_size: ByteSize(1_024),
                 mqtt: mqtt::Settings::default(),
@@ -98,7 +100,11 @@ impl Setting {
             ),
             lifecycle: Arc::new(Lifecycle::new()),
             census: Census::default(),
-        });
+        })
+    }
+
+    fn start(self) -> Bench {
+        let shared = self.shared();
         let (client, near_client) = duplex(self.pipe);
         let (brokers, broker) = tokio::sync::mpsc::unbounded_channel();
         let relay = tokio::spawn({
@@ -114,6 +120,7 @@ impl Setting {
                     brokers.send(broker).expect("the bench is there");
                     Ok(Dialled {
                         broker: near_broker,
+                        entry: None,
                         to_broker: LARGE,
                         to_client: LARGE,
                     })
@@ -180,7 +187,7 @@ async fn rest(from: &mut DuplexStream) -> Vec<u8> {
 }
 
 /// Writes as much as the pipe takes without anybody reading, and says how much that was.
-async fn fill(to: &mut DuplexStream, piece: &[u8], most: usize) -> usize {
+async fn fill(to: &mut (impl AsyncWrite + Unpin), piece: &[u8], most: usize) -> usize {
     let mut written = 0;
     while written < most {
         // The relay runs whenever this task gives way.
@@ -297,6 +304,42 @@ async fn an_unknown_protocol_passes_where_that_is_wanted() {
     broker.write_all(b"HTTP/1.0 200 OK\r\n\r\n").await.unwrap();
     drop(broker);
     assert_eq!(rest(&mut bench.client).await, b"HTTP/1.0 200 OK\r\n\r\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_proxy_header_passes_nowhere_not_even_in_pieces() {
+    for header in [&b"PROXY "[..], b"\r\n\r\n\0\r\nQUIT\n"] {
+        for on_unknown in [OnUnknown::Close, OnUnknown::Forward] {
+            let setting = Setting {
+                on_unknown,
+                ..Setting::default()
+            };
+            let mut bench = setting.start();
+            for octet in header {
+                bench.client.write_all(&[*octet]).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(rest(&mut bench.client).await, NOTHING);
+            assert!(bench.broker.try_recv().is_err());
+            let metrics = bench.shared.metrics.render();
+            assert!(metrics.contains("reason=\"proxy-protocol\",side=\"client\"} 1\n"));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_only_begins_like_a_proxy_header_passes_once_that_is_known() {
+    let setting = Setting {
+        on_unknown: OnUnknown::Forward,
+        ..Setting::default()
+    };
+    let mut bench = setting.start();
+    bench.client.write_all(b"PROX").await.unwrap();
+    tokio::task::yield_now().await;
+    assert!(bench.broker.try_recv().is_err());
+    bench.client.write_all(b"IMITY").await.unwrap();
+    let mut broker = bench.broker.recv().await.unwrap();
+    expect(&mut broker, b"PROXIMITY").await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,14 +4,18 @@
 //! the last octet, before it asks for the next. It reads no further than the sink keeps up with, so
 //! it never holds more than one buffer.
 
+mod sink;
+
 use std::io;
-use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use self::sink::Sink;
+pub(super) use self::sink::WhenOver;
 use super::buffers::{Buffer, LARGE};
 use crate::gate::{Ending, Gate, Meter, Reason, Side, Step};
+use crate::transport;
 
 /// One direction of a connection.
 #[derive(Debug)]
@@ -36,6 +40,10 @@ pub(super) struct Lane {
     carried: u64,
     /// Octets thrown away since the lane is over.
     discarded: u64,
+    /// Whether its source has ever sent an octet.
+    heard: bool,
+    /// What TLS found wrong with its source.
+    fault: Option<io::Error>,
     /// How the lane came to be over.
     ending: Option<Ending>,
     /// Whether the gate took a step at the last [`Lane::poll`].
@@ -64,13 +72,6 @@ enum State {
     Finished,
 }
 
-/// The sending side of a lane's sink.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sink {
-    Open,
-    Shut,
-}
-
 /// Why a lane stopped for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Halt {
@@ -84,15 +85,6 @@ pub(super) enum Halt {
     NeedsSink,
     /// Nothing more will come of this lane.
     Finished,
-}
-
-/// What happens to the sink's sending side when its lane is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WhenOver {
-    /// It is left open: the other lane has not come to its end.
-    Keep,
-    /// It is shut.
-    Shut,
 }
 
 impl Lane {
@@ -109,6 +101,8 @@ impl Lane {
             window: LARGE,
             carried: 0,
             discarded: 0,
+            heard: false,
+            fault: None,
             ending: None,
             moved: false,
         }
@@ -148,6 +142,16 @@ impl Lane {
     /// Octets thrown away since the lane is over.
     pub(super) fn discarded(&self) -> u64 {
         self.discarded
+    }
+
+    /// Whether its source has ever sent an octet.
+    pub(super) fn has_heard(&self) -> bool {
+        self.heard
+    }
+
+    /// What TLS found wrong with its source; told once.
+    pub(super) fn take_fault(&mut self) -> Option<io::Error> {
+        self.fault.take()
     }
 
     /// Octets forwarded since this was asked last.
@@ -241,107 +245,24 @@ impl Lane {
             };
             match self.poll_fill(cx, source) {
                 Poll::Ready(Ok(0)) => self.finish(Reason::Closed),
-                Poll::Ready(Ok(_)) => ask = true,
+                Poll::Ready(Ok(_)) => {
+                    self.heard = true;
+                    ask = true;
+                }
+                Poll::Ready(Err(error)) if transport::fault(&error).is_some() => {
+                    self.fault = Some(error);
+                    self.finish(Reason::Tls);
+                }
                 Poll::Ready(Err(_)) => self.finish(Reason::Reset),
                 Poll::Pending => return Halt::Idle,
             }
         }
     }
 
-    /// Writes and throws away as far as the octets there go; `None` once they are used up or the
-    /// step is done, so that the gate or the source is next.
-    fn poll_carry_out<W>(&mut self, cx: &mut Context<'_>, mut sink: Option<&mut W>) -> Option<Halt>
-    where
-        W: AsyncWrite + Unpin,
-    {
-        loop {
-            let own = self.inject.get(self.injected..).unwrap_or_default();
-            let (octets, limit) = if own.is_empty() {
-                match (self.run, &mut self.buffer) {
-                    (Run::Forward(left), Some(buffer)) => (buffer.octets(), left),
-                    (Run::Withhold(left), Some(buffer)) => {
-                        let len = clamp(left, buffer.octets().len());
-                        buffer.consume(len);
-                        self.ran(len);
-                        return None;
-                    }
-                    _ => return None,
-                }
-            } else {
-                (own, u64::MAX)
-            };
-            let len = clamp(limit, octets.len());
-            let octets = octets.get(..len).unwrap_or_default();
-            if octets.is_empty() {
-                return None;
-            }
-            let Some(sink) = sink.as_deref_mut() else {
-                return Some(Halt::NeedsSink);
-            };
-            match Pin::new(sink).poll_write(cx, octets) {
-                Poll::Ready(Ok(written @ 1..)) => self.wrote(written),
-                Poll::Ready(_) => {
-                    self.sink = Sink::Shut;
-                    self.end(Ending::by(self.from.other(), Reason::Reset));
-                    return None;
-                }
-                Poll::Pending => return Some(Halt::Blocked),
-            }
-        }
-    }
-
-    /// Notes that octets have gone out.
-    fn wrote(&mut self, len: usize) {
-        if self.inject.is_empty() {
-            self.carried += len as u64;
-            if let Some(buffer) = &mut self.buffer {
-                buffer.consume(len);
-            }
-            self.ran(len);
-        } else {
-            self.injected += len;
-            if self.injected >= self.inject.len() {
-                self.inject = Vec::new();
-                self.injected = 0;
-            }
-        }
-    }
-
-    /// Notes that `len` octets of the step have been carried out.
-    fn ran(&mut self, len: usize) {
-        let len = len as u64;
-        self.run = match self.run {
-            Run::Forward(left) if left > len => Run::Forward(left - len),
-            Run::Withhold(left) if left > len => Run::Withhold(left - len),
-            _ => Run::Idle,
-        };
-    }
-
     /// Throws away what is held, once the lane is over.
     fn discard(&mut self) {
         self.discarded += self.undecided().len() as u64;
         self.buffer = None;
-    }
-
-    /// Shuts the sink's sending side if that is to be done and has not been.
-    fn poll_shut<W>(
-        &mut self,
-        cx: &mut Context<'_>,
-        sink: Option<&mut W>,
-        when_over: WhenOver,
-    ) -> Poll<()>
-    where
-        W: AsyncWrite + Unpin,
-    {
-        if self.sink == Sink::Open && when_over == WhenOver::Shut {
-            if let Some(sink) = sink
-                && Pin::new(sink).poll_shutdown(cx).is_pending()
-            {
-                return Poll::Pending;
-            }
-            self.sink = Sink::Shut;
-        }
-        Poll::Ready(())
     }
 
     /// Throws away what was to be forwarded and has nowhere to go.
@@ -368,9 +289,4 @@ impl Lane {
         self.end(Ending::by(self.from, reason));
         self.state = State::Finished;
     }
-}
-
-/// The smaller of a step's octets and those that are there.
-fn clamp(left: u64, there: usize) -> usize {
-    usize::try_from(left).map_or(there, |left| left.min(there))
 }
