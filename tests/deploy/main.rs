@@ -17,3 +17,4 @@ mod promql;
 mod redirect;
 #[path = "../support/mod.rs"]
 mod support;
+mod works;
