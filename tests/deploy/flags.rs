@@ -9,7 +9,9 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::generate::{Authority, Valid};
 use super::manifest::{deploy, pod, sizegate};
+use super::support::network::BROKER;
 
 #[test]
 fn the_native_sidecar_of_mosquitto_starts() {
@@ -148,39 +150,20 @@ pub(super) fn with_secrets(pod: &Value) -> (Vec<String>, Vec<TempDir>) {
     (moved.collect(), folders.into_values().collect())
 }
 
-/// A folder with what a secret of the type `kubernetes.io/tls` has, and `ca.crt`. The certificate is
-/// as good for a client as it is for the server.
+/// A folder with what a secret of the type `kubernetes.io/tls` has, `ca.crt`, and beside it a
+/// certificate for a client.
 fn certificates() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let issue = |name: &str, words: &[&str]| {
-        let output = Command::new("openssl")
-            .current_dir(folder.path())
-            .args(["req", "-x509", "-nodes", "-days", "30"])
-            .args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
-            .args([
-                "-keyout",
-                &format!("{name}.key"),
-                "-out",
-                &format!("{name}.crt"),
-            ])
-            .args(words)
-            .output()
-            .expect("openssl, which tests/run installs");
-        assert!(output.status.success(), "{output:?}");
-    };
-    issue("ca", &["-subj", "/CN=authority"]);
-    let issuer = ["-CA", "ca.crt", "-CAkey", "ca.key"];
-    let names = ["-addext", "subjectAltName=DNS:mosquitto,DNS:localhost"];
-    let leaf = [
-        "-subj",
-        "/CN=mosquitto",
-        "-addext",
-        "basicConstraints=critical,CA:FALSE",
-    ];
-    issue("tls", &[&leaf[..], &names, &issuer].concat());
-    // As of a secret that a group may read, whoever is in it.
-    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-    let key = folder.path().join("tls.key");
-    fs::set_permissions(key, Permissions::from_mode(0o644)).unwrap();
+    let place = folder.path();
+    let authority = Authority::new("authority").unwrap();
+    fs::write(place.join("ca.crt"), authority.own().cert).unwrap();
+    let names = ["mosquitto", &BROKER.to_string()];
+    let server = authority.server(&names, Valid::Now).unwrap();
+    server.write(place, "tls").unwrap();
+    let client = authority.client("CN=camera-1", Valid::Now).unwrap();
+    client.write(place, "client").unwrap();
+    // A group may read the secret, and here everybody is in it.
+    fs::set_permissions(place, Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(place.join("tls.key"), Permissions::from_mode(0o644)).unwrap();
     folder
 }

@@ -10,6 +10,8 @@
 mod alerts;
 mod dashboard;
 mod flags;
+#[path = "../../certs/examples/generate/mod.rs"]
+mod generate;
 mod manifest;
 mod metrics;
 mod pods;

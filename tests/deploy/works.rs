@@ -187,21 +187,15 @@ fn start_sizegate(host: &Host, folder: &Path, pod: &Value, arguments: &[String])
     Sidecar::start_by(command, &words)
 }
 
-/// The words that have a client of mosquitto speak TLS and show a certificate. It asks for an
-/// address, and those of the tests' hosts are in no certificate.
+/// The words that have a client of mosquitto speak TLS and show a certificate.
 fn tls(secret: &Path) -> Vec<String> {
-    let files = [
+    [
         ("--cafile", "ca.crt"),
-        ("--cert", "tls.crt"),
-        ("--key", "tls.key"),
-    ];
-    let words =
-        files.map(|(flag, file)| [flag.to_owned(), secret.join(file).display().to_string()]);
-    words
-        .concat()
-        .into_iter()
-        .chain(["--insecure".to_owned()])
-        .collect()
+        ("--cert", "client.crt"),
+        ("--key", "client.key"),
+    ]
+    .map(|(flag, file)| [flag.to_owned(), secret.join(file).display().to_string()])
+    .concat()
 }
 
 fn mosquitto(from: &Host, client: &str, to: SocketAddr, words: &[&str]) -> Output {
