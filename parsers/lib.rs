@@ -6,6 +6,7 @@
 
 pub mod amqp10;
 pub mod mqtt;
+pub mod proxy_protocol;
 
 /// What a parser makes of the octets it was given, unless they are malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

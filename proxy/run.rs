@@ -11,15 +11,15 @@ use tokio::select;
 use tracing::{error, info};
 
 use crate::admin;
-use crate::config::{Config, OnUnknown};
+use crate::config::{Config, Destination, OnUnknown};
 use crate::gate::HoldBudget;
 use crate::lifecycle::{Certificates, Lifecycle, Outcome, Patience, Signals, drain};
-use crate::listen::{self, Door, Sharing};
+use crate::listen::{self, Door, Redirect, Sharing};
 use crate::protocols::amqp10::OnOpaque;
 use crate::protocols::{PROTOCOLS, Settings, amqp10, mqtt};
 use crate::relay::{self, Census, Shared};
 use crate::telemetry::Metrics;
-use crate::upstream::Route;
+use crate::upstream::{OwnConnections, Route};
 
 /// The listening sockets of one thread, with the way to the broker behind each.
 type Sockets = Vec<(std::net::TcpListener, Arc<Route>)>;
@@ -54,10 +54,15 @@ impl Sidecar {
             _ => Sharing::EachThread,
         };
         let mut listen = Vec::new();
+        let mut leads_on = false;
+        let own = Arc::new(OwnConnections::default());
         let mut threads: Vec<Vec<_>> = (0..config.threads.get()).map(|_| Vec::new()).collect();
         for listener in config.listeners {
+            leads_on |= listener.destination == Destination::Original;
             let route = Arc::new(Route {
                 destination: listener.destination,
+                proxy_header: config.send_proxy_protocol,
+                own: Arc::clone(&own),
                 tls: config.tls.upstream.clone(),
             });
             let mut address = listener.listen;
@@ -95,6 +100,10 @@ impl Sidecar {
                 },
             }),
             door: Door {
+                proxies: config.proxy_protocol_from,
+                redirect: leads_on.then(|| Redirect {
+                    listeners: listen.clone(),
+                }),
                 tls: config.tls.clients.clone(),
             },
             protocol: config.protocol,

@@ -184,6 +184,7 @@ fn a_forbidden_import_is_caught_wherever_it_stands() {
             "use super::super::amqp091::Channel;",
         ),
         ("protocols/mqtt/session.rs", "use parsers::amqp10::Frame;"),
+        ("protocols/mqtt/session.rs", "use parsers::proxy_protocol;"),
         (
             "protocols/mqtt/mod.rs",
             "use std::time; fn f() { time::Instant::now(); }",
@@ -202,6 +203,7 @@ fn a_forbidden_import_is_caught_wherever_it_stands() {
         ),
         ("relay/pump.rs", "fn f(c: &crate::admin::Page) {}"),
         ("relay/mod.rs", "pub use parsers::mqtt::Version;"),
+        ("relay/detect.rs", "use parsers::proxy_protocol::announces;"),
         ("listen/mod.rs", "use crate::protocols::PROTOCOLS;"),
         ("upstream/mod.rs", "use crate::gate::Side;"),
         ("upstream/mod.rs", "use parsers::mqtt::Version;"),
@@ -267,6 +269,10 @@ fn an_allowed_import_is_not_caught() {
             "listen/mod.rs",
             "use crate::config::Listener; use parsers::proxy_protocol::Header;",
         ),
+        (
+            "upstream/proxy_header.rs",
+            "use parsers::proxy_protocol::encode; use crate::transport::Origin;",
+        ),
         ("run.rs", "use crate::{cli, relay};"),
     ] {
         let found = forbidden(file, text);
@@ -324,6 +330,9 @@ fn allows(room: &Room, path: &str) -> bool {
     }
     if let Some(name) = in_parsers {
         return room.path == format!("protocols/{name}");
+    }
+    if within(path, "parsers::proxy_protocol") {
+        return ["listen", "upstream"].contains(&room.path);
     }
     if let Some(place) = path.strip_prefix("crate::") {
         return room

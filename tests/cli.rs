@@ -89,6 +89,12 @@ fn without_listen_or_upstream_the_exit_code_is_64() {
         line.starts_with("sizegate: --upstream is missing: "),
         "{line}"
     );
+    assert!(line.ends_with(", or --original-destination"), "{line}");
+    let line = refused(&["--original-destination"], 64);
+    assert!(
+        line.starts_with("sizegate: --listen is missing: ") && !line.contains("--upstream"),
+        "{line}"
+    );
     let line = refused(&[], 64);
     assert!(line.contains("--listen is missing") && line.contains("--upstream is missing"));
 }
@@ -135,6 +141,23 @@ fn what_is_not_understood_is_named_and_the_exit_code_is_64() {
         (
             &["--on-unknown=drop"],
             "--on-unknown \"drop\": expected close or forward",
+        ),
+        (
+            &["--proxy-protocol-from=10.8.3.1/16"],
+            "--proxy-protocol-from \"10.8.3.1/16\": expected a network, such as 10.8.0.0/16; \
+             `10.8.3.1/16` is inside a network; give 10.8.0.0/16 for all of it, or 10.8.3.1 for",
+        ),
+        (
+            &["--proxy-protocol-from=::ffff:10.8.0.0/112"],
+            "--proxy-protocol-from \"::ffff:10.8.0.0/112\": expected IPv4 networks as such",
+        ),
+        (
+            &["--send-proxy-protocol=3"],
+            "--send-proxy-protocol \"3\": expected none, v1 or v2",
+        ),
+        (
+            &["--original-destination=yes"],
+            "--original-destination \"yes\": expected no value",
         ),
         (
             &["--max-connections=-1"],
@@ -185,7 +208,7 @@ fn what_is_not_understood_is_named_and_the_exit_code_is_64() {
 
 #[test]
 fn every_value_that_does_not_parse_comes_with_an_example() {
-    let tested = ["ADDR", "HOST", "SIZE", "DURATION", "N", "|"];
+    let tested = ["ADDR", "HOST", "SIZE", "DURATION", "N", "CIDR", "|"];
     for flag in sizegate::cli::flags() {
         let Some(kind) = flag.value else { continue };
         if ["RULE", "GROUP"].contains(&kind) {

@@ -200,7 +200,7 @@ fn unknown(part: &str, before: Option<&str>) -> Fault {
 ///
 /// Bits beyond the prefix length are refused rather than cleared: whoever exempts `10.8.3.1/16` may
 /// mean the host, and would exempt 65,536 of them.
-fn network(text: &str) -> Result<IpNet, Fault> {
+pub(super) fn network(text: &str) -> Result<IpNet, Fault> {
     let address = text.parse::<IpAddr>().map(IpNet::from).ok();
     let network = address.or_else(|| text.parse::<IpNet>().ok());
     let network = network.ok_or_else(|| Fault::Network(text.to_owned()))?;

@@ -23,6 +23,8 @@ use std::time::Duration;
 
 use argh::{ArgsInfo, FromArgs};
 use certs::MinVersion;
+use ipnet::IpNet;
+use parsers::proxy_protocol::Version;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 pub use flags::{Flag, flags};
@@ -32,7 +34,7 @@ pub use stop::{FAILED, Stop, Stream};
 pub use values::{Admin, Choices};
 pub(crate) use values::{
     LOG_FORMAT, LOG_LEVEL, MQTT_SIZE, MQTT_VHOST, ON_OVERSIZE, ON_UNKNOWN, PROTOCOL,
-    TLS_MIN_VERSION,
+    SEND_PROXY_PROTOCOL, TLS_MIN_VERSION,
 };
 
 use crate::config::{OnUnknown, ProtocolChoice, Upstream};
@@ -48,10 +50,15 @@ pub struct Args {
     #[argh(option, arg_name = "ADDR:PORT", from_str_fn(values::listen))]
     pub listen: Vec<SocketAddr>,
 
-    /// connections: the broker: one for all listeners, or one for each in order. Repeatable,
-    /// required
+    /// connections: the broker: one for all listeners, or one for each in order. Repeatable; unless
+    /// there is --original-destination, required
     #[argh(option, arg_name = "HOST:PORT", from_str_fn(values::upstream))]
     pub upstream: Vec<Upstream>,
+
+    /// connections: instead of --upstream: lead each client to where it meant to go before the
+    /// packet filter redirected it here
+    #[argh(switch)]
+    pub original_destination: bool,
 
     /// connections: what may be spoken; auto tells it by the first octets [default: auto]
     #[argh(
@@ -76,6 +83,21 @@ pub struct Args {
     /// broker. 0 is any number [default: 0]
     #[argh(option, arg_name = "N", default = "0", from_str_fn(values::count))]
     pub max_connections: usize,
+
+    /// connections: whoever connects from this network must say with a PROXY header, version 1 or 2,
+    /// for whom, and nobody else may. Repeatable
+    #[argh(option, arg_name = "CIDR", from_str_fn(values::network))]
+    pub proxy_protocol_from: Vec<IpNet>,
+
+    /// connections: the version of the PROXY header that tells the broker where a client is
+    /// [default: none]
+    #[argh(
+        option,
+        arg_name = "none|v1|v2",
+        default = "None",
+        from_str_fn(values::send_proxy_protocol)
+    )]
+    pub send_proxy_protocol: Option<Version>,
 
     /// limits: the largest message that a client may send, inclusive; 0 is no limit [default: 0]
     #[argh(
@@ -335,8 +357,9 @@ fn require(args: &Args) -> Result<(), Stop> {
     let listen = "--listen is missing: expected where clients connect, such as \
                   --listen 127.0.0.1:1884";
     let upstream = "--upstream is missing: expected where the broker is, such as \
-                    --upstream 127.0.0.1:1883";
-    match (args.listen.is_empty(), args.upstream.is_empty()) {
+                    --upstream 127.0.0.1:1883, or --original-destination";
+    let leads_nowhere = args.upstream.is_empty() && !args.original_destination;
+    match (args.listen.is_empty(), leads_nowhere) {
         (false, false) => Ok(()),
         (true, false) => Err(Stop::usage(listen)),
         (false, true) => Err(Stop::usage(upstream)),

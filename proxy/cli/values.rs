@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use certs::MinVersion;
+use ipnet::IpNet;
+use parsers::proxy_protocol::Version;
 use tokio_rustls::rustls::pki_types::ServerName;
 
+use super::limit_spec;
 use crate::config::{OnUnknown, ProtocolChoice, Upstream};
 use crate::policy::{ByteSize, OnOversize};
 use crate::protocols::mqtt::{MessageSize, VhostSource};
@@ -80,6 +83,13 @@ pub(crate) const MQTT_VHOST: Choices<VhostSource> = Choices(&[
     ("none", VhostSource::Nowhere),
 ]);
 
+/// `--send-proxy-protocol`.
+pub(crate) const SEND_PROXY_PROTOCOL: Choices<Option<Version>> = Choices(&[
+    ("none", None),
+    ("v1", Some(Version::V1)),
+    ("v2", Some(Version::V2)),
+]);
+
 /// `--log-level`.
 pub(crate) const LOG_LEVEL: Choices<tracing::Level> = Choices(&[
     ("error", tracing::Level::ERROR),
@@ -111,6 +121,22 @@ pub(super) fn mqtt_size(value: &str) -> Result<MessageSize, String> {
 
 pub(super) fn mqtt_vhost(value: &str) -> Result<VhostSource, String> {
     MQTT_VHOST.parse(value)
+}
+
+pub(super) fn send_proxy_protocol(value: &str) -> Result<Option<Version>, String> {
+    SEND_PROXY_PROTOCOL.parse(value)
+}
+
+/// A network of peers, whose addresses are IPv4 where they can be.
+pub(super) fn network(value: &str) -> Result<IpNet, String> {
+    let network = limit_spec::network(value)
+        .map_err(|fault| format!("expected a network, such as 10.8.0.0/16; {fault}"))?;
+    match network.addr() {
+        IpAddr::V6(ip) if ip.to_ipv4_mapped().is_some() => {
+            Err("expected IPv4 networks as such, such as 10.8.0.0/16".to_owned())
+        }
+        _ => Ok(network),
+    }
 }
 
 /// A number of octets, as a Kubernetes quantity.

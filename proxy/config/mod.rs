@@ -15,6 +15,9 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use ipnet::IpNet;
+use parsers::proxy_protocol::Version;
+
 pub use problem::{Problem, Problems};
 pub use setting::{Destination, Listener, OnUnknown, ProtocolChoice, Upstream};
 pub use tls::{Tls, UpstreamTls, server_name};
@@ -37,6 +40,10 @@ pub struct Config {
     pub on_unknown: OnUnknown,
     /// How many clients may be connected at a time; none is any number.
     pub max_connections: Option<NonZeroUsize>,
+    /// Who must say with a PROXY header whom it speaks for.
+    pub proxy_protocol_from: Vec<IpNet>,
+    /// In which form the broker is told where a client is, if it is told.
+    pub send_proxy_protocol: Option<Version>,
     /// The limits, and what is done to a message over its limit.
     pub policy: Policy,
     /// The limits and groups as they were typed.
@@ -84,6 +91,8 @@ impl Config {
             protocol: args.protocol,
             on_unknown: args.on_unknown,
             max_connections: NonZeroUsize::new(args.max_connections),
+            proxy_protocol_from: args.proxy_protocol_from.clone(),
+            send_proxy_protocol: args.send_proxy_protocol,
             policy: Policy::compile(&limits.spec),
             limits,
             max_control_size: args.max_control_size,
@@ -113,14 +122,17 @@ impl Config {
     }
 }
 
-/// Leads each listener to its upstream: to the only one, or to the one in its place.
+/// Leads each listener to its upstream, the only one or the one in its place, or to where its
+/// clients meant to go.
 fn listeners(args: &Args) -> Vec<Listener> {
+    let upstreams = args.upstream.iter().cloned().map(Destination::Upstream);
+    let original = args.original_destination.then_some(Destination::Original);
     args.listen
         .iter()
-        .zip(args.upstream.iter().cycle())
-        .map(|(&listen, upstream)| Listener {
+        .zip(upstreams.chain(original).cycle())
+        .map(|(&listen, destination)| Listener {
             listen,
-            destination: Destination::Upstream(upstream.clone()),
+            destination,
         })
         .collect()
 }

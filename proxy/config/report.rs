@@ -1,6 +1,6 @@
 //! The configuration in effect, as `--check` prints it.
 
-use super::Config;
+use super::{Config, Destination, Listener};
 use crate::cli;
 use crate::policy::{ByteSize, Mode, PolicySpec};
 use crate::protocols::Advertise;
@@ -32,6 +32,11 @@ impl Config {
             .iter()
             .filter_map(|it| it.destination.upstream())
             .map(|upstream| format!("--upstream {upstream}"));
+        let is_original = |it: &Listener| it.destination == Destination::Original;
+        let original = self.listeners.iter().any(is_original);
+        let original = original.then(|| "--original-destination".to_owned());
+        let proxies = self.proxy_protocol_from.iter();
+        let proxies = proxies.map(|network| format!("--proxy-protocol-from {network}"));
         let size = |size: ByteSize| size.to_string();
         let duration = |duration| {
             // The words of one duration stand apart, which a shell would take for two values.
@@ -51,6 +56,12 @@ impl Config {
                 cli::ON_UNKNOWN.word(self.on_unknown).to_owned(),
             ),
             ("--max-connections", max_connections.to_string()),
+            (
+                "--send-proxy-protocol",
+                cli::SEND_PROXY_PROTOCOL
+                    .word(self.send_proxy_protocol)
+                    .to_owned(),
+            ),
             ("--max-message-size", size(send.size)),
             ("--max-receive-size", size(receive.size)),
             (
@@ -101,6 +112,8 @@ impl Config {
         let typed = typed.map(|(flag, text)| format!("{flag} {}", quoted(text)));
         listen
             .chain(upstream)
+            .chain(original)
+            .chain(proxies)
             .chain(
                 values
                     .into_iter()

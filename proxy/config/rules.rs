@@ -30,6 +30,14 @@ pub(super) fn broken(args: &Args) -> Vec<Problem> {
 fn upstream_count(args: &Args) -> Option<Problem> {
     let (listeners, upstreams) = (args.listen.len(), args.upstream.len());
     let typed: Vec<String> = args.upstream.iter().map(Upstream::to_string).collect();
+    if args.original_destination {
+        return (upstreams > 0).then(|| Problem::Setting {
+            flag: "--upstream",
+            value: typed.join(" "),
+            expected: "none, since --original-destination leads clients where they meant to go"
+                .to_owned(),
+        });
+    }
     (upstreams != 1 && upstreams != listeners).then(|| Problem::Setting {
         flag: "--upstream",
         value: typed.join(" "),

@@ -17,6 +17,8 @@ pub struct Listener {
 pub enum Destination {
     /// To this broker.
     Upstream(Upstream),
+    /// To where each meant to go before it was redirected here.
+    Original,
 }
 
 impl Destination {
@@ -24,6 +26,7 @@ impl Destination {
     pub fn upstream(&self) -> Option<&Upstream> {
         match self {
             Self::Upstream(upstream) => Some(upstream),
+            Self::Original => None,
         }
     }
 }

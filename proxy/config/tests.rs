@@ -32,12 +32,16 @@ fn each_setting_arrives_where_it_belongs() {
         "--protocol mqtt --on-unknown forward --max-connections 7 --max-message-size 1000 \
          --max-control-size 4Ki --mqtt-size payload --on-oversize detach --dry-run --no-advertise \
          --handshake-timeout 1s --connect-timeout 2s --linger 3s --drain-timeout 4s \
+         --proxy-protocol-from 10.8.0.0/16 --proxy-protocol-from ::1 --send-proxy-protocol v1 \
          --admin [::1]:9 --log-level debug --log-format json --threads 3",
     )
     .expect("a good configuration");
     assert_eq!(config.protocol, ProtocolChoice::Only("mqtt"));
     assert_eq!(config.on_unknown, OnUnknown::Forward);
     assert_eq!(config.max_connections, NonZeroUsize::new(7));
+    let proxies = ["10.8.0.0/16", "::1/128"].map(|network| network.parse().unwrap());
+    assert_eq!(config.proxy_protocol_from, proxies);
+    assert_eq!(config.send_proxy_protocol, Some(Version::V1));
     assert_eq!(config.max_control_size, ByteSize(4096));
     assert_eq!(config.mqtt_size, MessageSize::Payload);
     assert_eq!(config.policy.on_oversize(), OnOversize::Detach);
@@ -106,6 +110,14 @@ fn one_upstream_serves_all_listeners_and_several_serve_one_each() {
 }
 
 #[test]
+fn all_listeners_lead_on_where_their_clients_meant_to_go() {
+    let config = config("--listen 127.0.0.1:1 --listen [::1]:2 --original-destination");
+    let listeners = config.expect("a good configuration").listeners;
+    let led: Vec<_> = listeners.iter().map(|it| &it.destination).collect();
+    assert_eq!(led, [&Destination::Original; 2]);
+}
+
+#[test]
 fn every_broken_rule_is_told() {
     let base = "--listen 127.0.0.1:1884 --upstream broker:1883";
     let cases = [
@@ -118,6 +130,17 @@ fn every_broken_rule_is_told() {
              --upstream a:1 --upstream b:2",
             "--upstream \"a:1 b:2\": expected one for all, or one for each of the 3 --listen, \
              not 2",
+        ),
+        (
+            "--listen 127.0.0.1:1884 --upstream a:1 --original-destination",
+            "--upstream \"a:1\": expected none, since --original-destination leads clients where \
+             they meant to go",
+        ),
+        (
+            "--listen 127.0.0.1:1 --listen 127.0.0.1:2 --upstream a:1 --upstream b:2 \
+             --original-destination",
+            "--upstream \"a:1 b:2\": expected none, since --original-destination leads clients \
+             where they meant to go",
         ),
         (
             "--listen 127.0.0.1:1884 --upstream broker:0",
@@ -239,6 +262,7 @@ fn limits_are_told_in_advance_unless_that_is_switched_off() {
 fn the_report_has_every_flag_and_is_the_configuration_again() {
     let lines = [
         "",
+        "--proxy-protocol-from 10.8.0.0/16 --proxy-protocol-from ::1 --send-proxy-protocol v2",
         "--listen [::1]:0 --dry-run --max-message-size 1Mi --drain-timeout 90s --admin off \
          --protocol mqtt --max-connections 7 --linger 1500ms --log-level trace \
          --limit group:prod/devs=64Ki --group prod/devs=alice,bob --limit peer:10.8.0.0/16=0 \
@@ -254,7 +278,12 @@ fn the_report_has_every_flag_and_is_the_configuration_again() {
             .collect();
         let again = config(&typed).expect("a report that parses").report();
         assert_eq!(again, report);
-        let rules = ["--limit", "--receive-limit", "--group"];
+        let rules = [
+            "--limit",
+            "--receive-limit",
+            "--group",
+            "--proxy-protocol-from",
+        ];
         let always = |flag: &&cli::Flag| {
             let may_be_left_out = flag.value == Some("FILE") || flag.value == Some("NAME");
             flag.value.is_some() && !rules.contains(&flag.name) && !may_be_left_out
@@ -270,6 +299,18 @@ fn the_report_has_every_flag_and_is_the_configuration_again() {
             assert_eq!(typed.contains(switch), line.contains(switch), "{switch}");
         }
     }
+}
+
+#[test]
+fn the_report_of_clients_that_are_led_on_is_the_configuration_again() {
+    let line = "--listen 127.0.0.1:1 --listen 0.0.0.0:2 --original-destination";
+    let report = config(line).expect("a good configuration").report();
+    let flags = || report.lines().map(str::trim);
+    let typed: Vec<&str> = flags().filter(|line| line.starts_with("--")).collect();
+    assert!(typed.contains(&"--original-destination"), "{report}");
+    assert!(!report.contains("--upstream"), "{report}");
+    let again = config(&typed.join(" ")).expect("a report that parses");
+    assert_eq!(again.report(), report);
 }
 
 #[test]

@@ -94,6 +94,11 @@ pub enum Reason {
     HandshakeTimeout,
     /// The first octets belong to no protocol that is spoken here.
     UnknownProtocol,
+    /// The client sent no PROXY header where one is due, one that it may not send, or a malformed
+    /// one.
+    ProxyProtocol,
+    /// The client meant to connect to sizegate itself, where redirected clients are led on.
+    NotRedirected,
     /// TLS was not spoken where it is, or went wrong.
     Tls,
     /// The broker could not be reached.
@@ -106,13 +111,15 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, for the metrics to start at zero.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Closed,
         Self::Reset,
         Self::Malformed,
         Self::Oversize,
         Self::HandshakeTimeout,
         Self::UnknownProtocol,
+        Self::ProxyProtocol,
+        Self::NotRedirected,
         Self::Tls,
         Self::UpstreamUnreachable,
         Self::TooManyConnections,
@@ -128,6 +135,8 @@ impl Reason {
             Self::Oversize => "oversize",
             Self::HandshakeTimeout => "handshake-timeout",
             Self::UnknownProtocol => "unknown-protocol",
+            Self::ProxyProtocol => "proxy-protocol",
+            Self::NotRedirected => "not-redirected",
             Self::Tls => "tls",
             Self::UpstreamUnreachable => "upstream-unreachable",
             Self::TooManyConnections => "too-many-connections",

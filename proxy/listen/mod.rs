@@ -5,6 +5,10 @@
 
 mod guest;
 mod looks;
+mod proxy_header;
+mod redirect;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 use std::io;
@@ -19,6 +23,10 @@ use tracing::warn;
 
 pub use guest::{Door, Guest, Unwelcome, welcome};
 pub use looks::looks_like;
+pub use proxy_header::{Beginning, beginning};
+pub use redirect::Redirect;
+
+use crate::transport::canonical;
 
 /// Whether other sockets of this program listen on the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +70,7 @@ pub async fn accept(
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((client, peer)) => take(client, peer),
+            Ok((client, peer)) => take(client, canonical(peer)),
             // The client gave up before it was its turn.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {

@@ -4,8 +4,6 @@
 //! plain, which is echoed (AMQP 1.0 §5.2.1). Whoever begins with something else is told, as far as
 //! its protocol has a word for it, and shown out.
 
-use std::io;
-
 use certs::{Server, SubjectError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -53,7 +51,7 @@ pub(super) async fn secure(server: &Server, client: TcpStream) -> Result<Secured
 /// Takes away what may stand before a ClientHello. Not an octet beyond it is read.
 async fn begin(client: TcpStream) -> Result<TcpStream, Unwelcome> {
     let mut first = [0; FIRST_LEN];
-    let len = client.peek(&mut first).await.map_err(reset)?;
+    let len = client.peek(&mut first).await?;
     let first = first.get(..len).unwrap_or_default();
     match first {
         [] => Err(Unwelcome::Left),
@@ -73,7 +71,7 @@ async fn begin_amqp(mut client: TcpStream) -> Result<TcpStream, Unwelcome> {
     let mut len = 0;
     while len < header.len() {
         let room = header.get_mut(len..).unwrap_or_default();
-        match client.read(room).await.map_err(reset)? {
+        match client.read(room).await? {
             0 => return Err(Unwelcome::Left),
             more => len += more,
         }
@@ -88,7 +86,7 @@ async fn begin_amqp(mut client: TcpStream) -> Result<TcpStream, Unwelcome> {
             return Err(Unwelcome::NoTls { looks_like, client });
         }
     }
-    client.write_all(AMQP_TLS).await.map_err(reset)?;
+    client.write_all(AMQP_TLS).await?;
     Ok(client)
 }
 
@@ -111,10 +109,6 @@ fn secured(stream: TlsStream<TcpStream>) -> Result<Secured, Unwelcome> {
         server_name,
         subject,
     })
-}
-
-fn reset(_: io::Error) -> Unwelcome {
-    Unwelcome::Reset
 }
 
 /// AMQP's protocol header of TLS: protocol id 2, version 1.0.0 (AMQP 1.0 §5.2).

@@ -1,5 +1,6 @@
 //! Which protocol a client speaks, by the first octets that it sends.
 
+use crate::listen::{Beginning, beginning};
 use crate::protocols::{PROTOCOLS, Protocol, Recognition};
 
 /// What a client's first octets say.
@@ -9,13 +10,20 @@ pub(super) enum Detection {
     Known(&'static Protocol),
     /// Too few to say.
     NeedMore,
+    /// They are a PROXY header, where none is due: one that was has been taken away.
+    ProxyHeader,
     /// They belong to no protocol that is allowed here.
     Unknown,
 }
 
-/// Asks the allowed protocols in turn: all of them, or the one that is named.
+/// Asks the allowed protocols in turn, all of them or the one that is named, and looks for a PROXY
+/// header where none of them knows the octets.
 pub(super) fn detect(octets: &[u8], only: Option<&str>) -> Detection {
-    let mut answer = Detection::Unknown;
+    let mut answer = match beginning(octets) {
+        Beginning::Header => Detection::ProxyHeader,
+        Beginning::Perhaps => Detection::NeedMore,
+        Beginning::Other => Detection::Unknown,
+    };
     let allowed = PROTOCOLS
         .iter()
         .filter(|protocol| only.is_none_or(|name| name == protocol.name));
@@ -56,6 +64,27 @@ mod tests {
             detect(connect, Some("amqp10")),
             Detection::Unknown
         ));
+    }
+
+    #[test]
+    fn a_proxy_header_is_told_from_what_is_unknown_and_its_beginning_may_become_one() {
+        for header in [
+            &b"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n"[..],
+            b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0C",
+        ] {
+            let signature = if header.starts_with(b"P") { 6 } else { 12 };
+            for len in 1..=header.len() {
+                let detection = detect(&header[..len], None);
+                if len < signature {
+                    assert!(matches!(detection, Detection::NeedMore), "{len}");
+                } else {
+                    assert!(matches!(detection, Detection::ProxyHeader), "{len}");
+                }
+            }
+        }
+        for other in [&b"POST / HTTP/1.1"[..], b"PROXIED", b"\r\n\r\nQUIT"] {
+            assert!(matches!(detect(other, None), Detection::Unknown));
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ use crate::listen::{self, Door, Unwelcome, looks_like};
 use crate::protocols::{Opening, Settings};
 use crate::telemetry::Metrics;
 use crate::transport::{Origin, Stream};
-use crate::upstream::{self, ConnectError, Route};
+use crate::upstream::{self, ConnectError, Entry, Route};
 
 /// What all connections share.
 #[derive(Debug)]
@@ -122,18 +122,7 @@ async fn admit(shared: &Shared, route: &Route, client: TcpStream, mut tally: Tal
     let welcome = Box::pin(listen::welcome(&shared.door, client, tally.peer()));
     let guest = match shared.in_time(handshake, welcome).await {
         Ok(Ok(guest)) => guest,
-        Ok(Err(unwelcome)) => {
-            if !matches!(unwelcome, Unwelcome::Left) {
-                let (connection, peer) = (tally.connection(), tally.peer());
-                let looks_like = unwelcome.looks_like();
-                warn!(connection, %peer, looks_like, error = %unwelcome, "client not let in");
-            }
-            tally.close(turned_away(&unwelcome), None);
-            let deadline = Instant::now() + shared.linger;
-            // It was told why it can't come in; whether it has heard makes no difference.
-            let _ = shared.in_time(deadline, unwelcome.show_out()).await;
-            return;
-        }
+        Ok(Err(unwelcome)) => return turn_away(shared, unwelcome, tally).await,
         Err(ending) => {
             tally.close(ending, None);
             return;
@@ -152,20 +141,38 @@ async fn admit(shared: &Shared, route: &Route, client: TcpStream, mut tally: Tal
     relay(shared, guest.stream, dial, tally, &opening, handshake).await;
 }
 
-/// How the connection of a client ends that was not let in.
-fn turned_away(unwelcome: &Unwelcome) -> Ending {
-    match unwelcome {
-        Unwelcome::Reset => Ending::by(Side::Client, Reason::Reset),
+/// Logs and books that a client was not let in, and sees it off.
+async fn turn_away(shared: &Shared, unwelcome: Unwelcome, tally: Tally) {
+    let ending = match &unwelcome {
         Unwelcome::Left => Ending::by(Side::Client, Reason::Closed),
+        Unwelcome::Reset(_) => Ending::by(Side::Client, Reason::Reset),
+        Unwelcome::NoHeader | Unwelcome::UntrustedHeader | Unwelcome::MalformedHeader(_) => {
+            Ending::by(Side::Client, Reason::ProxyProtocol)
+        }
+        Unwelcome::NotRedirected(_) | Unwelcome::MeantForUs(_) => {
+            Ending::ours(Reason::NotRedirected)
+        }
         Unwelcome::NoTls { .. } | Unwelcome::Tls { .. } | Unwelcome::Subject { .. } => {
             Ending::by(Side::Client, Reason::Tls)
         }
+    };
+    // Who only asks whether the port is open leaves at once, and often.
+    if ending.reason != Reason::Closed {
+        let (connection, peer) = (tally.connection(), tally.peer());
+        let looks_like = unwelcome.looks_like();
+        warn!(connection, %peer, looks_like, error = %unwelcome, "client not let in");
     }
+    tally.close(ending, None);
+    let deadline = Instant::now() + shared.linger;
+    // It was told why it can't come in; whether it has heard makes no difference.
+    let _ = shared.in_time(deadline, unwelcome.show_out()).await;
 }
 
 /// A broker's connection, and how much to hold at once towards each side.
 struct Dialled<B> {
     broker: B,
+    /// Keeps the connection among our own.
+    entry: Option<Entry>,
     to_broker: usize,
     to_client: usize,
 }
@@ -177,13 +184,15 @@ async fn dial(
     origin: Origin,
     to_client: usize,
 ) -> Result<Dialled<Stream>, ConnectError> {
-    let broker = upstream::connect(route, origin, shared.connect_timeout).await?;
+    let connected = upstream::connect(route, origin, shared.connect_timeout).await?;
+    let broker = connected.stream;
     if let Err(error) = socket::tune(broker.socket()) {
         debug!(%error, "socket options");
     }
     let to_broker = window(socket::segment_len(&broker));
     Ok(Dialled {
         broker,
+        entry: connected.entry,
         to_broker,
         to_client,
     })
@@ -212,9 +221,15 @@ async fn relay<C, B, D>(
     let (protocol, gate) = match greeted {
         Ok(greeted) => greeted,
         Err(ending) => {
-            if ending.reason == Reason::UnknownProtocol {
-                let looks_like = looks_like(lane.undecided());
-                warn!(connection, %peer, looks_like, "unknown protocol");
+            match ending.reason {
+                Reason::UnknownProtocol => {
+                    let looks_like = looks_like(lane.undecided());
+                    warn!(connection, %peer, looks_like, "unknown protocol");
+                }
+                Reason::ProxyProtocol => {
+                    return turn_away(shared, Unwelcome::UntrustedHeader, tally).await;
+                }
+                _ => {}
             }
             // TLS has a word for the end, and what can't be said at once is not worth a wait.
             poll_fn(|cx| Poll::Ready(Pin::new(&mut client).poll_shutdown(cx).is_ready())).await;
@@ -231,6 +246,8 @@ async fn relay<C, B, D>(
         lifecycle: Arc::clone(&shared.lifecycle),
     };
     let mut pump = Pump::new(client, lane, gate, tally, terms);
+    // Behind the pump, so that it goes before the socket.
+    let mut entry = None;
     let mut is_unreachable = false;
     let outcome = loop {
         let dialled = match pump.run().await {
@@ -243,7 +260,10 @@ async fn relay<C, B, D>(
         shared.metrics.upstream_up(dialled.is_ok());
         is_unreachable = dialled.is_err();
         match dialled {
-            Ok(dialled) => pump.attach(dialled),
+            Ok(mut dialled) => {
+                entry = dialled.entry.take();
+                pump.attach(dialled);
+            }
             Err(error) => {
                 shared.metrics.upstream_error(error.reason());
                 warn!(connection, %peer, reason = error.reason(), %error, "no broker");
@@ -251,6 +271,7 @@ async fn relay<C, B, D>(
             }
         }
     };
+    drop(entry);
     pump.close(outcome);
 }
 
@@ -276,6 +297,9 @@ async fn greet<C: AsyncRead + Unpin>(
                 return Ok((Some(protocol.name), (protocol.open)(opening)));
             }
             (Detection::NeedMore, _) => {}
+            (Detection::ProxyHeader, _) => {
+                return Err(Ending::by(Side::Client, Reason::ProxyProtocol));
+            }
             (Detection::Unknown, OnUnknown::Forward) => {
                 return Ok((None, Box::new(Opaque::default())));
             }

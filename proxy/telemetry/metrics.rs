@@ -185,8 +185,15 @@ fn with_other(configured: &[Arc<str>]) -> Arc<[Arc<str>]> {
 }
 
 /// Why a broker was not reached: the values of a label of [`Metrics::upstream_error`].
-pub const UPSTREAM_REASONS: [&str; 6] =
-    ["resolve", "refused", "unreachable", "timeout", "tls", OTHER];
+pub const UPSTREAM_REASONS: [&str; 7] = [
+    "resolve",
+    "refused",
+    "unreachable",
+    "timeout",
+    "tls",
+    "loop",
+    OTHER,
+];
 
 /// A metric before it is registered.
 struct Spec {

@@ -2,12 +2,12 @@
 //!
 //! [`Stream`] is what the relay reads and writes on both sides; [`Origin`] says between which
 //! addresses a client's octets travel. How a stream came about is for [`crate::listen`] and
-//! [`crate::upstream`].
+//! [`crate::upstream`]. Addresses are [`canonical`] wherever they are kept.
 
 mod tls;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -85,4 +85,44 @@ pub struct Origin {
     pub peer: SocketAddr,
     /// Where it meant to go.
     pub destination: SocketAddr,
+    /// The last hop on its way here: the whole way, unless a proxy stands before this one.
+    pub hop: Hop,
+}
+
+/// A TCP connection by its two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Hop {
+    /// The end that connected.
+    pub from: SocketAddr,
+    /// What it connected to, whoever it was redirected to.
+    pub to: SocketAddr,
+}
+
+/// The one form of an address: IPv4 where a socket of both families has it as IPv4-mapped IPv6
+/// (RFC 4291 §2.5.5.2).
+pub fn canonical(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V4(ip) => SocketAddr::from((ip, address.port())),
+        // An address of one link is nothing without its scope.
+        IpAddr::V6(_) => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_one_form() {
+        for (address, expected) in [
+            ("127.0.0.1:1", "127.0.0.1:1"),
+            ("[::ffff:10.8.0.1]:1883", "10.8.0.1:1883"),
+            ("[::1]:1883", "[::1]:1883"),
+            ("[fe80::1%3]:1883", "[fe80::1%3]:1883"),
+            ("[::10.8.0.1]:1883", "[::10.8.0.1]:1883"),
+        ] {
+            let parsed = |text: &str| text.parse::<SocketAddr>().unwrap();
+            assert_eq!(canonical(parsed(address)), parsed(expected));
+        }
+    }
 }

@@ -1,49 +1,96 @@
 //! The way to the broker.
 //!
-//! Knows where the broker is and how long to wait for it. The name is resolved at each connect,
-//! since a broker in a cluster moves.
+//! Knows where the broker is, how long to wait for it, and what it is told before the client's
+//! octets. The name is resolved at each connect, since a broker in a cluster moves.
+
+mod own;
+mod proxy_header;
 
 mod tls;
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
+use parsers::proxy_protocol::Version;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
+pub use own::{Entry, OwnConnections};
+
 use self::tls::secure;
 use crate::config::{Destination, Upstream, UpstreamTls};
-use crate::transport::{HandshakeError, Origin, Stream};
+use crate::transport::{HandshakeError, Hop, Origin, Stream, canonical};
 
 /// The way from a listener to its broker.
 #[derive(Clone, Debug)]
 pub struct Route {
     /// Where it leads.
     pub destination: Destination,
+    /// In which form the broker is told where the client is, if it is told.
+    pub proxy_header: Option<Version>,
     /// How TLS with the broker begins; none is plain TCP.
     pub tls: Option<UpstreamTls>,
+    /// Where connections to brokers are entered, so that one that comes back is known; needed by
+    /// [`Destination::Original`] alone.
+    pub own: Arc<OwnConnections>,
+}
+
+/// A connection to a broker.
+#[derive(Debug)]
+pub struct Connected {
+    /// What is written here is the client's.
+    pub stream: Stream,
+    /// Keeps the connection among our own; to be dropped before the stream.
+    pub entry: Option<Entry>,
 }
 
 /// Connects a client to its broker, within `limit` for all that it takes.
 pub async fn connect(
     route: &Route,
-    _origin: Origin,
+    origin: Origin,
     limit: Duration,
-) -> Result<Stream, ConnectError> {
-    let reached = timeout(limit, reach(route)).await;
-    reached.unwrap_or(Err(ConnectError::Timeout))
+) -> Result<Connected, ConnectError> {
+    let connected = timeout(limit, reach(route, &origin)).await;
+    connected.unwrap_or(Err(ConnectError::Timeout))
 }
 
-/// Goes all of the way.
-async fn reach(route: &Route) -> Result<Stream, ConnectError> {
-    let (broker, host) = match &route.destination {
-        Destination::Upstream(upstream) => (attempt(upstream).await?, Some(&*upstream.host)),
+/// Does all that stands before the client's octets.
+async fn reach(route: &Route, origin: &Origin) -> Result<Connected, ConnectError> {
+    let (mut broker, host, entry) = match &route.destination {
+        Destination::Upstream(upstream) => (attempt(upstream).await?, Some(&*upstream.host), None),
+        Destination::Original => {
+            let (broker, entry) = follow(origin.hop, &route.own).await?;
+            (broker, None, Some(entry))
+        }
     };
-    let Some(tls) = &route.tls else {
-        return Ok(Stream::Plain(broker));
+    if let Some(version) = route.proxy_header {
+        proxy_header::write(&mut broker, version, origin)
+            .await
+            .map_err(ConnectError::Unreachable)?;
+    }
+    let stream = match &route.tls {
+        Some(tls) => Stream::Tls(secure(tls, broker, host).await.map_err(ConnectError::Tls)?),
+        None => Stream::Plain(broker),
     };
-    let secured = secure(tls, broker, host).await;
-    secured.map(Stream::Tls).map_err(ConnectError::Tls)
+    Ok(Connected { stream, entry })
+}
+
+/// Connects to where a client meant to go, unless that client is sizegate itself.
+///
+/// A redirect that spares nobody leads our own connections back to us. The one that asks for the
+/// broker here has sent octets, so whoever made it has entered it before.
+async fn follow(hop: Hop, own: &Arc<OwnConnections>) -> Result<(TcpStream, Entry), ConnectError> {
+    if own.contains(hop) {
+        return Err(ConnectError::Loop);
+    }
+    let broker = TcpStream::connect(hop.to).await.map_err(not_connected)?;
+    let from = broker.local_addr().map_err(ConnectError::Unreachable)?;
+    let entry = own.enter(Hop {
+        from: canonical(from),
+        to: hop.to,
+    });
+    Ok((broker, entry))
 }
 
 /// Tries the addresses of a broker in turn.
@@ -59,12 +106,16 @@ async fn attempt(upstream: &Upstream) -> Result<TcpStream, ConnectError> {
         }
     }
     Err(match last {
-        Some(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            ConnectError::Refused(error)
-        }
-        Some(error) => ConnectError::Unreachable(error),
+        Some(error) => not_connected(error),
         None => ConnectError::Resolve(io::Error::from(io::ErrorKind::NotFound)),
     })
+}
+
+fn not_connected(error: io::Error) -> ConnectError {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => ConnectError::Refused(error),
+        _ => ConnectError::Unreachable(error),
+    }
 }
 
 /// Why a broker could not be reached.
@@ -82,6 +133,12 @@ pub enum ConnectError {
     /// It did not answer within `--connect-timeout`.
     #[error("the broker does not answer")]
     Timeout,
+    /// The client is a connection of ours to the broker.
+    #[error(
+        "loop: a connection of sizegate to the broker was redirected back to sizegate; \
+         except its user from the redirect"
+    )]
+    Loop,
     /// TLS with it did not come about, or it ended TLS before it said anything.
     #[error("TLS with the broker failed: {0}")]
     Tls(HandshakeError),
@@ -95,6 +152,7 @@ impl ConnectError {
             Self::Refused(_) => "refused",
             Self::Unreachable(_) => "unreachable",
             Self::Timeout => "timeout",
+            Self::Loop => "loop",
             Self::Tls(_) => "tls",
         }
     }

@@ -67,7 +67,8 @@ impl Mosquitto {
         self.address
     }
 
-    fn program() -> PathBuf {
+    /// Where the program is.
+    pub fn program() -> PathBuf {
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path)
             .chain([PathBuf::from("/usr/sbin"), PathBuf::from("/usr/local/sbin")])

@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
+use super::network::Host;
 use super::{DEADLINE, free_ports, wait_for};
 
 /// A running RabbitMQ with a node, a name service and folders of its own.
@@ -58,12 +59,34 @@ impl RabbitMq {
         let place = root.join("tmp");
         for _ in 0..3 {
             let folder = tempfile::tempdir_in(&place).unwrap();
-            let mut broker = Self::spawn(release, &root, folder);
+            let mut broker = Self::spawn(release, &root, folder, None);
             if broker.accepts() {
                 return broker;
             }
         }
         panic!("RabbitMQ ended three times at its start");
+    }
+
+    /// Starts a RabbitMQ 3 on another host, where it listens on all addresses and its clients must
+    /// send PROXY headers, and waits until it has started.
+    pub fn start_behind_proxy(host: &Host) -> Self {
+        let root = Release::V3.root();
+        let folder = tempfile::tempdir_in(root.join("tmp")).unwrap();
+        let mut broker = Self::spawn(Release::V3, &root, folder, Some(host));
+        wait_for("RabbitMQ has started", || {
+            let ended = broker.watch.try_wait().unwrap();
+            assert!(ended.is_none(), "RabbitMQ ended: {}", broker.log());
+            broker
+                .log()
+                .contains("Server startup complete")
+                .then_some(())
+        });
+        broker
+    }
+
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("output")).unwrap_or_default()
     }
 
     /// Where it listens for AMQP.
@@ -102,7 +125,7 @@ impl RabbitMq {
             .collect()
     }
 
-    fn spawn(release: Release, root: &Path, folder: TempDir) -> Self {
+    fn spawn(release: Release, root: &Path, folder: TempDir, host: Option<&Host>) -> Self {
         let ports = free_ports();
         let [port, mqtt, names, distribution] = ports.map(|port| port.to_string());
         let path = folder.path();
@@ -118,10 +141,15 @@ impl RabbitMq {
         };
         fs::write(path.join("enabled_plugins"), plugins).unwrap();
         // Small frames, as for the clients: most messages shall need several.
-        let lines = format!(
+        let mut lines = format!(
             "listeners.tcp.default = 127.0.0.1:{port}\nframe_max = {}\n{more}",
             Self::FRAME_MAX
         );
+        if host.is_some() {
+            lines = lines.replace("= 127.0.0.1:", "= ");
+            // The default user may come from other hosts as well.
+            lines += "proxy_protocol = true\nmqtt.proxy_protocol = true\nloopback_users = none\n";
+        }
         fs::write(path.join("rabbitmq.conf"), lines).unwrap();
         let within = Path::new("/").join(path.strip_prefix(root).unwrap());
         let at = |name: &str| within.join(name).to_str().unwrap().to_owned();
@@ -148,7 +176,9 @@ impl RabbitMq {
         ];
         let log = fs::File::create(path.join("output")).unwrap();
         let server = Path::new(PROGRAMS).join("rabbitmq-server");
-        let watch = Command::new("/bin/sh")
+        let shell = "/bin/sh";
+        let watch = host
+            .map_or_else(|| Command::new(shell), |host| host.command(shell))
             .args(["-c", WATCH, "sh"])
             .args([path, root, &server])
             .env_clear()
@@ -183,8 +213,7 @@ impl RabbitMq {
             all.then_some(true)
         });
         if !started {
-            let output = fs::read_to_string(self.folder.path().join("output"));
-            eprintln!("{}", output.unwrap_or_default());
+            eprintln!("{}", self.log());
         }
         started
     }

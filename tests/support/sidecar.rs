@@ -28,7 +28,12 @@ impl Sidecar {
 
     /// The same with the broker as the flag gives it.
     pub fn start_before(upstream: &str, flags: &[&str]) -> Self {
-        let mut arguments = vec!["--upstream", upstream];
+        Self::start_by(program(), &[&["--upstream", upstream], flags].concat())
+    }
+
+    /// Starts it with these flags by a command that may have more to do than to run it.
+    pub fn start_by(mut command: Command, flags: &[&str]) -> Self {
+        let mut arguments = Vec::new();
         for default in [
             ["--listen", "127.0.0.1:0"],
             ["--admin", "127.0.0.1:0"],
@@ -39,7 +44,7 @@ impl Sidecar {
             }
         }
         arguments.extend(flags);
-        let mut child = Command::new(env!("CARGO_BIN_EXE_sizegate"))
+        let mut child = command
             .args(&arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -146,6 +151,12 @@ impl Sidecar {
         self.status("VmHWM:")
     }
 
+    /// How many files and sockets it has open.
+    pub fn descriptors(&self) -> usize {
+        let folder = format!("/proc/{}/fd", self.child.id());
+        std::fs::read_dir(folder).unwrap().count()
+    }
+
     /// Sends a signal, by its name without SIG.
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill")
@@ -192,6 +203,11 @@ impl Drop for Sidecar {
             assert!(panicked.is_none(), "sizegate panicked: {lines:?}");
         }
     }
+}
+
+/// The program under test.
+pub fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_sizegate"))
 }
 
 /// A field of a log line as text, whether it was written as text or as a number; else empty.

@@ -32,7 +32,7 @@ impl Session {
                 return Err(Halt::Malformed(UNEXPECTED));
             }
             P::Disconnect if version != Version::V5 => return Err(Halt::Malformed(UNEXPECTED)),
-            P::Connack if self.stage != Stage::Connecting => {
+            P::Connack if self.is_answered => {
                 return Err(Halt::Malformed(UNEXPECTED));
             }
             P::Pubrel => self.pubrel(Side::Broker, header, packet, run)?,
@@ -58,8 +58,10 @@ impl Session {
         let Some(&[flags, code]) = packet.get(header.len..header.len + 2) else {
             return Err(Halt::NeedMore(header.len + 2));
         };
-        if code != 0 {
-            // Nothing of a refused client may be processed (MQTT 5.0 §3.1.4-6).
+        if code != 0 || self.stage == Stage::Disconnected {
+            // Nothing of a refused client may be processed (MQTT 5.0 §3.1.4-6), and one that has
+            // left already is told what it can't hear.
+            self.is_answered = true;
             self.disconnected();
             return Ok(());
         }
@@ -77,10 +79,12 @@ impl Session {
             };
             if let Some(lowered) = lowered.filter(takes) {
                 self.from_broker.replace(lowered, 0);
+                self.is_answered = true;
                 self.stage = connected;
                 return Err(Halt::Withhold(len));
             }
         }
+        self.is_answered = true;
         self.stage = connected;
         Ok(())
     }

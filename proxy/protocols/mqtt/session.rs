@@ -25,6 +25,8 @@ pub(super) struct Session {
     pub(super) shown: Shown,
     /// How far the connection has come.
     pub(super) stage: Stage,
+    /// Whether the broker has answered the CONNECT; it may do so after the client has left.
+    pub(super) is_answered: bool,
     /// What CONNECT said; there in all stages but `AwaitingConnect`.
     pub(super) client: Option<Client>,
     /// Octets of the client that went to the broker before it accepted the client; at most
@@ -75,6 +77,7 @@ impl Session {
             settings: Arc::clone(opening.settings),
             shown: Shown::new(opening),
             stage: Stage::AwaitingConnect,
+            is_answered: false,
             client: None,
             passed: 0,
             from_client: Stream::default(),

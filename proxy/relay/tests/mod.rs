@@ -120,6 +120,7 @@ impl Setting {
                     brokers.send(broker).expect("the bench is there");
                     Ok(Dialled {
                         broker: near_broker,
+                        entry: None,
                         to_broker: LARGE,
                         to_client: LARGE,
                     })
@@ -303,6 +304,42 @@ async fn an_unknown_protocol_passes_where_that_is_wanted() {
     broker.write_all(b"HTTP/1.0 200 OK\r\n\r\n").await.unwrap();
     drop(broker);
     assert_eq!(rest(&mut bench.client).await, b"HTTP/1.0 200 OK\r\n\r\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_proxy_header_passes_nowhere_not_even_in_pieces() {
+    for header in [&b"PROXY "[..], b"\r\n\r\n\0\r\nQUIT\n"] {
+        for on_unknown in [OnUnknown::Close, OnUnknown::Forward] {
+            let setting = Setting {
+                on_unknown,
+                ..Setting::default()
+            };
+            let mut bench = setting.start();
+            for octet in header {
+                bench.client.write_all(&[*octet]).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(rest(&mut bench.client).await, NOTHING);
+            assert!(bench.broker.try_recv().is_err());
+            let metrics = bench.shared.metrics.render();
+            assert!(metrics.contains("reason=\"proxy-protocol\",side=\"client\"} 1\n"));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_only_begins_like_a_proxy_header_passes_once_that_is_known() {
+    let setting = Setting {
+        on_unknown: OnUnknown::Forward,
+        ..Setting::default()
+    };
+    let mut bench = setting.start();
+    bench.client.write_all(b"PROX").await.unwrap();
+    tokio::task::yield_now().await;
+    assert!(bench.broker.try_recv().is_err());
+    bench.client.write_all(b"IMITY").await.unwrap();
+    let mut broker = bench.broker.recv().await.unwrap();
+    expect(&mut broker, b"PROXIMITY").await;
 }
 
 #[tokio::test(start_paused = true)]

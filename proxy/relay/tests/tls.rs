@@ -78,6 +78,7 @@ async fn serve(
         let (broker, near_broker) = duplex(setting.pipe);
         brokers.send(broker).expect("the bench is there");
         Ok(Dialled {
+            entry: None,
             broker: Tls::client(connect(near_broker).await),
             to_broker: LARGE,
             to_client: LARGE,

@@ -116,3 +116,18 @@ fn the_client_is_identified_by_its_connect_and_accepted_by_the_connack() {
     gate.feed(Side::Broker, &connack(V311, 0));
     assert_eq!(gate.gate.phase(), Phase::Accepted);
 }
+
+#[test]
+fn a_client_that_leaves_before_it_is_answered_does_not_make_the_answer_malformed() {
+    for level in [V311, V5] {
+        let mut gate = Terms::default().open();
+        let said = [connect(level, &[]), packet(0xE0, &[])].concat();
+        gate.feed(Side::Client, &said);
+        assert_eq!(gate.sent_to(Side::Broker), said);
+        gate.feed(Side::Broker, &connack(level, 0));
+        assert_eq!(gate.sent_to(Side::Client), connack(level, 0));
+        assert!(gate.meter.reports.is_empty(), "{:?}", gate.meter.reports);
+        gate.feed(Side::Broker, &connack(level, 0));
+        assert_eq!(gate.meter.reports.len(), 1, "a second answer is malformed");
+    }
+}
