@@ -106,7 +106,7 @@ const ROOMS: [Room; 13] = [
         path: "transport",
         rooms: Some(&[]),
         crates: None,
-        never: &["parsers"],
+        never: &["parsers", "certs"],
     },
     Room {
         path: "admin",

@@ -208,7 +208,9 @@ fn what_is_not_understood_is_named_and_the_exit_code_is_64() {
 
 #[test]
 fn every_value_that_does_not_parse_comes_with_an_example() {
-    let tested = ["ADDR", "HOST", "SIZE", "DURATION", "N", "CIDR", "|"];
+    let tested = [
+        "ADDR", "HOST", "SIZE", "DURATION", "N", "NAME", "FILE", "CIDR", "|",
+    ];
     for flag in sizegate::cli::flags() {
         let Some(kind) = flag.value else { continue };
         if ["RULE", "GROUP"].contains(&kind) {
@@ -222,9 +224,11 @@ fn every_value_that_does_not_parse_comes_with_an_example() {
             continue;
         }
         assert!(tested.iter().any(|word| kind.contains(word)), "{kind}");
-        let line = refused(&[flag.name, "?"], 64);
+        // Any other text may be the name of a file.
+        let bad = if kind == "FILE" { "" } else { "?" };
+        let line = refused(&[&format!("{}={bad}", flag.name)], 64);
         assert!(
-            line.starts_with(&format!("sizegate: {} \"?\": expected ", flag.name)),
+            line.starts_with(&format!("sizegate: {} {bad:?}: expected ", flag.name)),
             "{line}"
         );
         assert!(line.contains("such as ") || line.contains(" or "), "{line}");

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use sizegate::telemetry::{Metrics, UPSTREAM_REASONS};
 
@@ -79,14 +80,16 @@ fn the_metrics_are_those_that_are_served() {
         })
         .collect();
 
-    let text = Metrics::new(
+    let metrics = Metrics::new(
         &["mqtt"],
         &[],
         &[],
         &Arc::new(sizegate::gate::HoldBudget::new(0)),
     )
-    .expect("metrics that have names")
-    .render();
+    .expect("metrics that have names");
+    // There is none where there are no certificates.
+    metrics.certificate_expiry("server", SystemTime::now());
+    let text = metrics.render();
     let mut served = BTreeMap::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
         let (name, kind) = line.split_once(' ').expect("a name and a type");

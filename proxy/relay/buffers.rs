@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 #[derive(Debug)]
 pub(super) struct Buffer {
     octets: Box<[u8]>,
-    /// The first octet not dealt with; at most `end`.
+    /// The first octet not dealt with; below `end`, or 0 as that is.
     start: usize,
     /// Behind the last octet received; at most the length of `octets`.
     end: usize,
@@ -53,6 +53,9 @@ impl Buffer {
     /// Notes that the first `len` octets have been dealt with.
     pub(super) fn consume(&mut self, len: usize) {
         self.start = self.end.min(self.start + len);
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
     }
 
     /// Reads what is there, so that at most `window` octets are held; 0 is the end of the stream.
@@ -64,8 +67,12 @@ impl Buffer {
         source: &mut R,
         window: usize,
     ) -> Poll<io::Result<usize>> {
-        self.make_room();
-        let end = self.octets.len().min(window.max(self.end + 1));
+        self.make_room(window);
+        let end = match window {
+            window if window > self.end => self.octets.len().min(window),
+            // Whoever reads on needs more than a window.
+            _ => self.octets.len(),
+        };
         let mut room = ReadBuf::new(self.octets.get_mut(self.end..end).unwrap_or_default());
         ready!(Pin::new(source).poll_read(cx, &mut room))?;
         let len = room.filled().len();
@@ -84,21 +91,21 @@ impl Buffer {
         Some(self.with_capacity(self.octets().len()))
     }
 
-    /// Makes room behind the octets held.
-    fn make_room(&mut self) {
+    /// Makes room behind the octets held, so that as many fit in as a window has.
+    fn make_room(&mut self, window: usize) {
         if self.home == Home::Own && self.octets().len() <= SMALL {
             let mut large = Self::pooled();
             large.take_over(self.octets());
             *self = large;
         }
-        if self.end < self.octets.len() {
+        if self.end < self.octets.len().min(window) {
             return;
         }
         if self.start > 0 {
             self.octets.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
-        } else {
+        } else if self.end == self.octets.len() {
             *self = self.with_capacity(2 * self.end);
         }
     }
@@ -198,6 +205,42 @@ mod tests {
         assert_eq!(buffer.octets.len(), 2);
         buffer.consume(2);
         assert!(buffer.settle().is_none());
+    }
+
+    #[tokio::test]
+    async fn each_read_has_room_for_a_window_once_the_octets_before_it_are_gone() {
+        let window = 100_000;
+        let mut buffer = Buffer::pooled();
+        let mut source = &vec![7; 10 * window][..];
+        for held in [0, 0, 40_000, 1, 99_999, 0, 0] {
+            std::future::poll_fn(|cx| buffer.poll_read(cx, &mut source, window))
+                .await
+                .expect("memory does not fail");
+            assert_eq!(buffer.octets().len(), window);
+            buffer.consume(window - held);
+        }
+        // A short read leaves no less room for the next one.
+        let mut few = &[7; 60_000][..];
+        std::future::poll_fn(|cx| buffer.poll_read(cx, &mut few, window))
+            .await
+            .expect("memory does not fail");
+        buffer.consume(window);
+        let read = std::future::poll_fn(|cx| buffer.poll_read(cx, &mut source, window)).await;
+        assert_eq!(read.expect("memory does not fail"), window);
+    }
+
+    #[tokio::test]
+    async fn who_needs_more_than_a_window_gets_it_in_few_reads() {
+        let mut buffer = Buffer::pooled();
+        let mut source = &vec![7; 4 * LARGE][..];
+        let mut reads = 0;
+        while buffer.octets().len() < 3 * LARGE {
+            std::future::poll_fn(|cx| buffer.poll_read(cx, &mut source, 100_000))
+                .await
+                .expect("memory does not fail");
+            reads += 1;
+        }
+        assert!(reads < 10, "{reads} reads");
     }
 
     #[test]

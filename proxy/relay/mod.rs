@@ -116,17 +116,12 @@ pub fn serve(shared: &Arc<Shared>, route: &Arc<Route>, client: TcpStream, peer: 
 }
 
 /// Lets a client in, and relays for it once it has said all that stands before its protocol.
-async fn admit(shared: &Shared, route: &Route, client: TcpStream, mut tally: Tally) {
+async fn admit(shared: &Shared, route: &Route, client: TcpStream, tally: Tally) {
     let handshake = Instant::now() + shared.handshake_timeout;
     // What is said here is said once: its state is not kept for as long as the client stays.
-    let welcome = Box::pin(listen::welcome(&shared.door, client, tally.peer()));
-    let guest = match shared.in_time(handshake, welcome).await {
-        Ok(Ok(guest)) => guest,
-        Ok(Err(unwelcome)) => return turn_away(shared, unwelcome, tally).await,
-        Err(ending) => {
-            tally.close(ending, None);
-            return;
-        }
+    let let_in = Box::pin(let_in(shared, client, tally, handshake));
+    let Some((guest, mut tally)) = let_in.await else {
+        return;
     };
     let origin = guest.origin;
     tally.comes_from(origin.peer);
@@ -139,6 +134,22 @@ async fn admit(shared: &Shared, route: &Route, client: TcpStream, mut tally: Tal
         subject: guest.subject.as_deref(),
     };
     relay(shared, guest.stream, dial, tally, &opening, handshake).await;
+}
+
+/// Takes what a client says before its protocol; `None` if it was turned away or left.
+async fn let_in(
+    shared: &Shared,
+    client: TcpStream,
+    tally: Tally,
+    handshake: Instant,
+) -> Option<(listen::Guest, Tally)> {
+    let welcome = listen::welcome(&shared.door, client, tally.peer());
+    match shared.in_time(handshake, welcome).await {
+        Ok(Ok(guest)) => return Some((guest, tally)),
+        Ok(Err(unwelcome)) => turn_away(shared, unwelcome, tally).await,
+        Err(ending) => tally.close(ending, None),
+    }
+    None
 }
 
 /// Logs and books that a client was not let in, and sees it off.
@@ -201,9 +212,9 @@ async fn dial(
 /// Relays between a client and the broker that `dial` leads to.
 async fn relay<C, B, D>(
     shared: &Shared,
-    mut client: C,
+    client: C,
     dial: impl Fn() -> D,
-    mut tally: Tally,
+    tally: Tally,
     opening: &Opening<'_>,
     handshake: Instant,
 ) where
@@ -212,40 +223,11 @@ async fn relay<C, B, D>(
     D: Future<Output = Result<Dialled<B>, ConnectError>>,
 {
     let (connection, peer) = (tally.connection(), tally.peer());
-    let mut lane = Lane::new(Side::Client);
-    let first_octets = greet(shared, &mut client, &mut lane, opening);
-    let greeted = match shared.in_time(handshake, first_octets).await {
-        Ok(greeted) => greeted,
-        Err(ending) => Err(ending),
+    // It happens once, like what stands before it.
+    let begin = Box::pin(begin(shared, client, tally, opening, handshake));
+    let Some(mut pump) = begin.await else {
+        return;
     };
-    let (protocol, gate) = match greeted {
-        Ok(greeted) => greeted,
-        Err(ending) => {
-            match ending.reason {
-                Reason::UnknownProtocol => {
-                    let looks_like = looks_like(lane.undecided());
-                    warn!(connection, %peer, looks_like, "unknown protocol");
-                }
-                Reason::ProxyProtocol => {
-                    return turn_away(shared, Unwelcome::UntrustedHeader, tally).await;
-                }
-                _ => {}
-            }
-            // TLS has a word for the end, and what can't be said at once is not worth a wait.
-            poll_fn(|cx| Poll::Ready(Pin::new(&mut client).poll_shutdown(cx).is_ready())).await;
-            tally.close(ending, None);
-            return;
-        }
-    };
-    if let Some(protocol) = protocol {
-        tally.speaks(protocol);
-    }
-    let terms = Terms {
-        linger: shared.linger,
-        handshake,
-        lifecycle: Arc::clone(&shared.lifecycle),
-    };
-    let mut pump = Pump::new(client, lane, gate, tally, terms);
     // Behind the pump, so that it goes before the socket.
     let mut entry = None;
     let mut is_unreachable = false;
@@ -254,7 +236,7 @@ async fn relay<C, B, D>(
             Event::Over(outcome) => break outcome,
             // It was looked for once for this client, who has been told.
             Event::NeedsBroker if is_unreachable => break Outcome::Cut,
-            Event::NeedsBroker => dial().await,
+            Event::NeedsBroker => Box::pin(dial()).await,
             Event::Spurned(fault) => Err(ConnectError::Tls(fault.into())),
         };
         shared.metrics.upstream_up(dialled.is_ok());
@@ -273,6 +255,56 @@ async fn relay<C, B, D>(
     };
     drop(entry);
     pump.close(outcome);
+}
+
+/// Finds out what a client speaks; `None` if that is nothing that is spoken here, or it left.
+async fn begin<C, B>(
+    shared: &Shared,
+    mut client: C,
+    mut tally: Tally,
+    opening: &Opening<'_>,
+    handshake: Instant,
+) -> Option<Pump<C, B>>
+where
+    C: AsyncRead + AsyncWrite + Unpin,
+    B: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut lane = Lane::new(Side::Client);
+    let first_octets = greet(shared, &mut client, &mut lane, opening);
+    let greeted = match shared.in_time(handshake, first_octets).await {
+        Ok(greeted) => greeted,
+        Err(ending) => Err(ending),
+    };
+    let (protocol, gate) = match greeted {
+        Ok(greeted) => greeted,
+        Err(ending) => {
+            match ending.reason {
+                Reason::UnknownProtocol => {
+                    let (connection, peer) = (tally.connection(), tally.peer());
+                    let looks_like = looks_like(lane.undecided());
+                    warn!(connection, %peer, looks_like, "unknown protocol");
+                }
+                Reason::ProxyProtocol => {
+                    turn_away(shared, Unwelcome::UntrustedHeader, tally).await;
+                    return None;
+                }
+                _ => {}
+            }
+            // TLS has a word for the end, and what can't be said at once is not worth a wait.
+            poll_fn(|cx| Poll::Ready(Pin::new(&mut client).poll_shutdown(cx).is_ready())).await;
+            tally.close(ending, None);
+            return None;
+        }
+    };
+    if let Some(protocol) = protocol {
+        tally.speaks(protocol);
+    }
+    let terms = Terms {
+        linger: shared.linger,
+        handshake,
+        lifecycle: Arc::clone(&shared.lifecycle),
+    };
+    Some(Pump::new(client, lane, gate, tally, terms))
 }
 
 /// Reads until the first octets say what the client speaks, and makes the gate for it.

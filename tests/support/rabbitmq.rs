@@ -55,11 +55,21 @@ impl RabbitMq {
 
     /// Starts one on free ports and waits until it accepts connections.
     pub fn start(release: Release) -> Self {
+        Self::start_with(release, "")
+    }
+
+    /// Starts a RabbitMQ 3 with these further lines of configuration, which may speak of TLS and of
+    /// users by their certificates.
+    pub fn start_in_tls(configuration: &str) -> Self {
+        Self::start_with(Release::V3, configuration)
+    }
+
+    fn start_with(release: Release, configuration: &str) -> Self {
         let root = release.root();
         let place = root.join("tmp");
         for _ in 0..3 {
             let folder = tempfile::tempdir_in(&place).unwrap();
-            let mut broker = Self::spawn(release, &root, folder, None);
+            let mut broker = Self::spawn(release, &root, folder, None, configuration);
             if broker.accepts() {
                 return broker;
             }
@@ -72,7 +82,7 @@ impl RabbitMq {
     pub fn start_behind_proxy(host: &Host) -> Self {
         let root = Release::V3.root();
         let folder = tempfile::tempdir_in(root.join("tmp")).unwrap();
-        let mut broker = Self::spawn(Release::V3, &root, folder, Some(host));
+        let mut broker = Self::spawn(Release::V3, &root, folder, Some(host), "");
         wait_for("RabbitMQ has started", || {
             let ended = broker.watch.try_wait().unwrap();
             assert!(ended.is_none(), "RabbitMQ ended: {}", broker.log());
@@ -125,7 +135,13 @@ impl RabbitMq {
             .collect()
     }
 
-    fn spawn(release: Release, root: &Path, folder: TempDir, host: Option<&Host>) -> Self {
+    fn spawn(
+        release: Release,
+        root: &Path,
+        folder: TempDir,
+        host: Option<&Host>,
+        configuration: &str,
+    ) -> Self {
         let ports = free_ports();
         let [port, mqtt, names, distribution] = ports.map(|port| port.to_string());
         let path = folder.path();
@@ -134,7 +150,7 @@ impl RabbitMq {
         }
         let (plugins, more) = match release {
             Release::V3 => (
-                "[rabbitmq_amqp1_0,rabbitmq_mqtt].\n",
+                "[rabbitmq_amqp1_0,rabbitmq_mqtt,rabbitmq_auth_mechanism_ssl].\n",
                 format!("mqtt.listeners.tcp.1 = 127.0.0.1:{mqtt}\nmqtt.allow_anonymous = true\n"),
             ),
             Release::V4 => ("[].\n", String::new()),
@@ -142,7 +158,7 @@ impl RabbitMq {
         fs::write(path.join("enabled_plugins"), plugins).unwrap();
         // Small frames, as for the clients: most messages shall need several.
         let mut lines = format!(
-            "listeners.tcp.default = 127.0.0.1:{port}\nframe_max = {}\n{more}",
+            "listeners.tcp.default = 127.0.0.1:{port}\nframe_max = {}\n{more}{configuration}",
             Self::FRAME_MAX
         );
         if host.is_some() {

@@ -6,6 +6,7 @@
     reason = "a test that meets what it did not expect has to fail"
 )]
 
+mod beginnings;
 mod broker;
 #[path = "../support/certificates.rs"]
 mod certificates;

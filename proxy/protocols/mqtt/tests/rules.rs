@@ -6,6 +6,16 @@ use crate::policy::PolicySpec;
 
 /// A gate with rules and a group, and a limit of 100 octets for everybody else.
 fn open(rules: &[&str], vhost: VhostSource) -> Harness {
+    open_shown(rules, vhost, None, None)
+}
+
+/// The same for a client that has shown this in TLS.
+fn open_shown(
+    rules: &[&str],
+    vhost: VhostSource,
+    server_name: Option<&str>,
+    subject: Option<&str>,
+) -> Harness {
     let limit = |size, rule: &str| Limit::new(ByteSize(size), rule);
     let mut spec = PolicySpec::new(
         limit(100, "--max-message-size"),
@@ -26,8 +36,8 @@ fn open(rules: &[&str], vhost: VhostSource) -> Harness {
     Harness::new(crate::protocols::mqtt::open(&Opening {
         settings: &settings,
         peer: IpAddr::V4(Ipv4Addr::new(10, 8, 0, 1)),
-        server_name: None,
-        subject: None,
+        server_name,
+        subject,
     }))
 }
 
@@ -98,6 +108,80 @@ fn a_user_name_has_a_vhost_only_where_that_is_wanted_and_before_its_last_colon()
             "{vhost:?} {name}"
         );
     }
+}
+
+#[test]
+fn the_server_name_of_tls_is_the_vhost_only_where_that_is_wanted() {
+    let names = [Some("tenant.example"), None];
+    for (vhost, expected) in [
+        (VhostSource::ServerName, names),
+        (VhostSource::UserName, [Some("prod"), Some("prod")]),
+        (VhostSource::Nowhere, [None, None]),
+    ] {
+        for (server_name, expected) in names.into_iter().zip(expected) {
+            let rules = ["vhost:tenant.example=150", "vhost:prod=200"];
+            let mut gate = open_shown(&rules, vhost, server_name, None);
+            greet(&mut gate, "prod:alice");
+            assert_eq!(gate.gate.identity().vhost, expected, "{vhost:?}");
+            let limit = match expected {
+                Some("prod") => 200,
+                Some(_) => 150,
+                None => 100,
+            };
+            assert_eq!(
+                largest(&mut gate, &SIZES),
+                limit,
+                "{vhost:?} {server_name:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_subject_of_a_certificate_is_the_user_of_a_client_that_gives_no_name() {
+    let subject = "CN=alice,O=Acme";
+    for (level, name, user) in [
+        (V5, None, subject),
+        (V311, None, subject),
+        (V5, Some("carol"), "carol"),
+        (V311, Some("carol"), "carol"),
+    ] {
+        let rules = ["user:CN=alice*=150", "user:carol=200"];
+        let mut gate = open_shown(&rules, VhostSource::ServerName, None, Some(subject));
+        assert_eq!(
+            gate.gate.identity().user,
+            Some(subject),
+            "before its CONNECT"
+        );
+        let (flags, name) = name.map_or((2, Vec::new()), |name| (0x82, string(name)));
+        gate.feed(Side::Client, &connect_with(level, &[], flags, &name));
+        gate.feed(Side::Broker, &connack(level, 0));
+        gate.sent_to(Side::Broker);
+        assert_eq!(gate.gate.identity().user, Some(user));
+        let passes = |gate: &mut Harness, size| {
+            gate.feed(Side::Client, &publish(level, 0, 0, size));
+            !gate.sent_to(Side::Broker).is_empty()
+        };
+        let limit = if user == "carol" { 200 } else { 150 };
+        assert!(passes(&mut gate, limit), "{level} {user}");
+        assert!(!passes(&mut gate, limit + 1), "{level} {user}");
+    }
+}
+
+#[test]
+fn where_the_user_name_names_the_vhost_the_server_name_does_not() {
+    let subject = Some("CN=alice");
+    let mut gate = open_shown(&[], VhostSource::UserName, Some("sni.example"), subject);
+    greet(&mut gate, "prod:alice");
+    let identity = gate.gate.identity();
+    assert_eq!(
+        (identity.vhost, identity.user),
+        (Some("prod"), Some("alice"))
+    );
+    let mut gate = open_shown(&[], VhostSource::UserName, Some("sni.example"), subject);
+    gate.feed(Side::Client, &connect_with(V5, &[], 2, &[]));
+    let identity = gate.gate.identity();
+    assert_eq!((identity.vhost, identity.user), (None, Some("CN=alice")));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod advertising;
 mod beginnings;
+mod claims;
 mod closing;
 mod detaching;
 mod dispositions;
