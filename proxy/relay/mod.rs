@@ -7,6 +7,7 @@
 mod buffers;
 mod detect;
 mod lane;
+mod pipes;
 mod pump;
 mod socket;
 mod tally;
@@ -24,7 +25,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::AsyncRead;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
@@ -40,7 +41,7 @@ use crate::lifecycle::Lifecycle;
 use crate::listen::{self, Door, Unwelcome, looks_like};
 use crate::protocols::{Opening, Settings};
 use crate::telemetry::Metrics;
-use crate::transport::{Origin, Stream};
+use crate::transport::{Duplex, Origin, Stream};
 use crate::upstream::{self, ConnectError, Entry, Route};
 
 /// What all connections share.
@@ -218,8 +219,8 @@ async fn relay<C, B, D>(
     opening: &Opening<'_>,
     handshake: Instant,
 ) where
-    C: AsyncRead + AsyncWrite + Unpin,
-    B: AsyncRead + AsyncWrite + Unpin,
+    C: Duplex,
+    B: Duplex,
     D: Future<Output = Result<Dialled<B>, ConnectError>>,
 {
     let (connection, peer) = (tally.connection(), tally.peer());

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
@@ -21,6 +20,7 @@ use super::lane::{Halt, Lane, WhenOver};
 use super::tally::Tally;
 use crate::gate::{Ending, Gate, HangUp, Meter, Phase, Reason, Side};
 use crate::lifecycle::{Lifecycle, Stage};
+use crate::transport::Duplex;
 
 /// One connection and what is on its way through it.
 pub(super) struct Pump<C, B> {
@@ -85,8 +85,8 @@ pub(super) struct Terms {
 
 impl<C, B> Pump<C, B>
 where
-    C: AsyncRead + AsyncWrite + Unpin,
-    B: AsyncRead + AsyncWrite + Unpin,
+    C: Duplex,
+    B: Duplex,
 {
     /// A pump without a broker; `to_broker` holds what has been read of the client already.
     pub(super) fn new(
