@@ -267,8 +267,8 @@ async fn begin<C, B>(
     handshake: Instant,
 ) -> Option<Pump<C, B>>
 where
-    C: AsyncRead + AsyncWrite + Unpin,
-    B: AsyncRead + AsyncWrite + Unpin,
+    C: Duplex,
+    B: Duplex,
 {
     let mut lane = Lane::new(Side::Client);
     let first_octets = greet(shared, &mut client, &mut lane, opening);
