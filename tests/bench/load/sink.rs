@@ -68,13 +68,16 @@ impl Sink {
         self.address
     }
 
+    /// Fails if it has given up.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.shared.error().take().map_or(Ok(()), Err)
+    }
+
     /// Waits until exactly so many messages have come.
     pub(crate) fn await_messages(&self, sent: u64) -> Result<(), Error> {
         let mut last = (0, Instant::now());
         loop {
-            if let Some(error) = self.shared.error().take() {
-                return Err(error);
-            }
+            self.check()?;
             let counted = self.shared.messages.load(Acquire);
             if counted == sent {
                 return Ok(());

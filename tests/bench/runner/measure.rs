@@ -62,10 +62,12 @@ fn measure_here(
     keep_to(&processors.load)?;
     let trust = certificate.map(|certificate| &certificate.trust);
     let sample = load(scenario, &sink, address, trust, process.as_mut(), span);
-    // That it has ended says more than what its clients saw of it.
+    // What became of the proxy says more than what the sink saw of it, and that more than what the
+    // clients did.
     if let Some(process) = &mut process {
         process.check()?;
     }
+    sink.check()?;
     sample
 }
 
