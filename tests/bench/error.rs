@@ -75,6 +75,14 @@ pub enum Error {
         /// Those that there are.
         known: String,
     },
+    /// A peer that was asked for and is not there.
+    #[error("{name} is missing: {remedy}")]
+    Missing {
+        /// The peer.
+        name: String,
+        /// What brings it.
+        remedy: &'static str,
+    },
     /// A value on the command line that is not of the form it should have.
     #[error("`{value}` is not {expected}")]
     Value {

@@ -144,14 +144,14 @@ impl Report {
             placement,
             ..
         } = results.scenario;
-        println!(
+        print!(
             "\n### {name}: {title}; {}\n\n{}",
             placement.as_str(),
             results.table().text(self.style)
         );
         for row in &results.rows {
             if let Some(error) = &row.error {
-                println!("{}: FAILED: {error}", row.peer);
+                println!("\n{}: FAILED: {error}", row.peer);
             }
         }
         self.results.push(results);
@@ -159,7 +159,7 @@ impl Report {
 
     /// Prints one table of the first figure of all scenarios.
     pub(crate) fn end(&self) {
-        println!(
+        print!(
             "\n### CPU of the proxy, and its ratio to HAProxy\n\n{}",
             self.summary().text(self.style)
         );
@@ -241,7 +241,8 @@ fn facts(
         .iter()
         .filter_map(|peer| Some(format!("{} {}", peer.name, peer.version()?)));
     facts.push(versions.collect::<Vec<_>>().join(", "));
-    for Missing { name, remedy } in missing {
+    // Who asks for some peers does not ask for the others.
+    for Missing { name, remedy } in missing.iter().filter(|_| options.peer.is_empty()) {
         facts.push(format!("{name} is MISSING: {remedy}"));
     }
     facts

@@ -7,6 +7,7 @@ mod network;
 mod proc;
 mod process;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -30,7 +31,7 @@ pub fn main(options: &Options) -> Result<ExitCode, Error> {
         list(&all, &missing);
         return Ok(ExitCode::SUCCESS);
     }
-    let chosen = choose(all, options)?;
+    let chosen = choose(all, &missing, options)?;
     let is_inside = network::is_inside();
     // Cargo may want the network that is left behind.
     if !is_inside && chosen.iter().any(Peer::is_own) {
@@ -118,17 +119,28 @@ fn scenarios(names: &[String]) -> Result<Vec<&'static Scenario>, Error> {
 }
 
 /// The peers that were asked for, in the order in which they are known.
-fn choose(all: Vec<Peer>, options: &Options) -> Result<Vec<Peer>, Error> {
-    if let Some(name) = options
-        .peer
-        .iter()
-        .find(|name| all.iter().all(|peer| peer.name != **name))
-    {
-        return Err(Error::Unknown {
-            what: "peer",
-            name: name.clone(),
-            known: joined(all.iter().map(|peer| &peer.name[..])),
+fn choose(all: Vec<Peer>, missing: &[Missing], options: &Options) -> Result<Vec<Peer>, Error> {
+    let mut names = BTreeSet::new();
+    if let Some(twice) = all.iter().find(|peer| !names.insert(&peer.name[..])) {
+        return Err(Error::Value {
+            value: twice.name.clone(),
+            expected: "a name that no other peer has",
         });
+    }
+    for name in &options.peer {
+        if let Some(Missing { remedy, .. }) = missing.iter().find(|peer| peer.name == *name) {
+            return Err(Error::Missing {
+                name: name.clone(),
+                remedy,
+            });
+        }
+        if all.iter().all(|peer| peer.name != *name) {
+            return Err(Error::Unknown {
+                what: "peer",
+                name: name.clone(),
+                known: joined(all.iter().map(|peer| &peer.name[..])),
+            });
+        }
     }
     let wanted = |peer: &Peer| options.peer.is_empty() || options.peer.contains(&peer.name);
     let possible = |peer: &Peer| !options.tls || peer.speaks_tls();
@@ -154,4 +166,56 @@ fn list(peers: &[Peer], missing: &[Missing]) {
 
 fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use argh::FromArgs;
+
+    use super::*;
+
+    /// The peers that these arguments choose, of all but one that is missing.
+    fn chosen(arguments: &[&str]) -> Result<Vec<String>, Error> {
+        let options = Options::from_args(&["bench"], arguments).unwrap();
+        let missing = [Missing {
+            name: "absent".to_owned(),
+            remedy: "a remedy",
+        }];
+        let (all, _) = peers::all(&options).unwrap();
+        let chosen = choose(all, &missing, &options)?;
+        Ok(chosen.into_iter().map(|peer| peer.name).collect())
+    }
+
+    #[test]
+    fn peers_are_chosen_by_name_or_all() {
+        let all = chosen(&[]).unwrap();
+        assert!(all.starts_with(&["direct".to_owned(), "sizegate".to_owned()]));
+        let two = ["--peer", "epoll-copy", "--peer", "direct"];
+        assert_eq!(chosen(&two).unwrap(), ["direct", "epoll-copy"]);
+        let builds = chosen(&["--sizegate", "old=/x", "--proxy", "p=true"]).unwrap();
+        assert!(builds.contains(&"old".to_owned()) && builds.contains(&"p".to_owned()));
+    }
+
+    #[test]
+    fn no_two_peers_have_the_same_name() {
+        let twice = chosen(&["--sizegate", "sizegate=/x"]);
+        assert!(matches!(twice, Err(Error::Value { .. })), "{twice:?}");
+    }
+
+    #[test]
+    fn a_peer_that_is_missing_is_told_with_its_remedy() {
+        let missing = chosen(&["--peer", "absent"]).unwrap_err().to_string();
+        assert_eq!(missing, "absent is missing: a remedy");
+        assert!(matches!(
+            chosen(&["--peer", "x"]),
+            Err(Error::Unknown { .. })
+        ));
+    }
+
+    #[test]
+    fn a_relay_without_tls_is_no_peer_for_tls_clients() {
+        let all = chosen(&["--tls"]).unwrap();
+        assert!(all.contains(&"sizegate".to_owned()));
+        assert!(!all.contains(&"direct".to_owned()) && !all.contains(&"tokio-copy".to_owned()));
+    }
 }
