@@ -261,3 +261,26 @@ fn faults(first: Error, identity: Option<Identity>, ca: Option<PathBuf>) -> Vec<
 
 /// A shorter one would keep the disk busy.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_named_without_the_dot_at_its_end() {
+        for host in ["broker.example", "broker.example."] {
+            let name = server_name(host).expect("a name");
+            assert_eq!(name.to_str(), "broker.example");
+        }
+    }
+
+    #[test]
+    fn addresses_and_the_names_of_containers_can_be_in_certificates() {
+        for host in ["127.0.0.1", "::1", "rabbit_1", "localhost"] {
+            assert_eq!(server_name(host).expect("a name").to_str(), host);
+        }
+        for host in ["", ".", "-", "a..b", "a b"] {
+            assert_eq!(server_name(host), None, "{host:?}");
+        }
+    }
+}

@@ -67,10 +67,10 @@ impl Certificates {
                 Reload::Renewed => metrics.certificate_reload(true),
                 Reload::Kept(error) => {
                     metrics.certificate_reload(false);
-                    warn!(%error, "certificates of no use, the old ones stay");
+                    warn!(%error, "certificates not renewed");
                 }
                 Reload::StillKept(error) if trigger == Trigger::Hangup => {
-                    warn!(%error, "certificates of no use, the old ones stay");
+                    warn!(%error, "certificates not renewed");
                 }
                 Reload::StillKept(_) => {}
             }

@@ -309,7 +309,7 @@ where
 }
 
 /// Reads until the first octets say what the client speaks, and makes the gate for it.
-async fn greet<C: AsyncRead + Unpin>(
+async fn greet<C: AsyncRead + AsyncWrite + Unpin>(
     shared: &Shared,
     client: &mut C,
     lane: &mut Lane,
@@ -320,7 +320,13 @@ async fn greet<C: AsyncRead + Unpin>(
         ProtocolChoice::Only(name) => Some(name),
     };
     loop {
-        match poll_fn(|cx| lane.poll_fill(cx, client)).await {
+        let read = poll_fn(|cx| {
+            let read = lane.poll_fill(cx, client);
+            // TLS may have an answer of its own to what it read; if it can't be said, reading tells.
+            let _ = Pin::new(&mut *client).poll_flush(cx);
+            read
+        });
+        match read.await {
             Ok(0) => return Err(Ending::by(Side::Client, Reason::Closed)),
             Ok(_) => {}
             Err(_) => return Err(Ending::by(Side::Client, Reason::Reset)),

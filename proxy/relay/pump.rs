@@ -160,10 +160,9 @@ where
 
     /// Tells the peers of an end, as far as they can be told without waiting: TLS has a word for it.
     fn part(&mut self, cx: &mut Context<'_>) {
-        let _ = Pin::new(&mut self.client).poll_shutdown(cx);
-        if let Some(broker) = &mut self.broker {
-            let _ = Pin::new(broker).poll_shutdown(cx);
-        }
+        let (client, broker) = (Some(&mut self.client), self.broker.as_mut());
+        let _ = self.to_client.poll_shut(cx, client, WhenOver::Shut);
+        let _ = self.to_broker.poll_shut(cx, broker, WhenOver::Shut);
     }
 
     fn poll_lanes(&mut self, cx: &mut Context<'_>, meter: &mut Meter) -> Poll<Event> {

@@ -191,7 +191,7 @@ pub fn broke(who: &Who<'_>, side: Side, fault: &io::Error) {
         group = group.as_deref(),
         client = client.as_deref(),
         side = side.as_str(),
-        error = %fault,
+        what = &*bounded(&fault.to_string()),
         "TLS broke"
     );
 }

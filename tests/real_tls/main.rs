@@ -72,10 +72,11 @@ fn openssl_needs_a_certificate_where_one_is_asked_for() {
 
 #[test]
 fn openssl_may_ask_for_a_renegotiation_and_gets_none() {
-    // The answer to it is all that is sent, so that nothing else pushes it out.
+    // The answer to it is all that is sent: neither other octets nor an end push it out.
     let certificates = Certificates::new();
     let broker = Mosquitto::start();
-    let sidecar = start(broker.address(), &certificates, &[]);
+    let flags = ["--handshake-timeout", "1h"];
+    let sidecar = start(broker.address(), &certificates, &flags);
     let to = sidecar.listen().to_string();
     let ca = certificates.file("ca.crt");
     let script =

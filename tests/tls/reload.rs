@@ -212,7 +212,7 @@ fn what_is_of_no_use_leaves_in_force_what_was_so_and_is_told_once() {
     bad.key = secret.certificates.issue_server(&HERE, Valid::Now).key;
     secret.fill(&bad);
     sidecar.metric_becomes(RELOADS, &FAILURE, 1.0);
-    let line = nth_line(&sidecar, "certificates of no use, the old ones stay", 1);
+    let line = nth_line(&sidecar, "certificates not renewed", 1);
     let fault = "tls.key: the private key does not fit the first certificate in ";
     assert!(field(&line, "error").contains(fault), "{line}");
     assert_eq!(secret.shown(&sidecar), first);
@@ -246,7 +246,7 @@ fn sighup_has_the_files_read_and_is_always_answered() {
     secret.fill(&bad);
     for count in 1..=2 {
         sidecar.signal("HUP");
-        nth_line(&sidecar, "certificates of no use, the old ones stay", count);
+        nth_line(&sidecar, "certificates not renewed", count);
     }
     sidecar.metric_becomes(RELOADS, &SUCCESS, 1.0);
     sidecar.metric_becomes(RELOADS, &FAILURE, 1.0);

@@ -127,7 +127,7 @@ impl Lane {
     }
 
     /// Shuts the sink's sending side if that is to be done and has not been.
-    pub(super) fn poll_shut<W>(
+    pub(in crate::relay) fn poll_shut<W>(
         &mut self,
         cx: &mut Context<'_>,
         sink: Option<&mut W>,

@@ -10,7 +10,9 @@ use tracing::Level;
 use crate::gate::{Ending, Reason, Refusal, Side, VerdictKind};
 use crate::policy::{Action, Direction, Identity};
 use crate::telemetry::report::{BURST, INTERVAL, LONGEST, bounded};
-use crate::telemetry::{Closed, Format, Log, RefusalLog, Who, closed, log, malformed, start};
+use crate::telemetry::{
+    Closed, Format, Log, RefusalLog, Who, broke, closed, log, malformed, start,
+};
 
 /// A place to write a log to and read it again.
 #[derive(Clone, Default)]
@@ -244,6 +246,20 @@ fn a_log_that_nobody_reads_harms_nobody() {
     assert!(said.contains("1 passed"), "{said}");
 }
 
+#[test]
+fn what_tls_finds_wrong_is_one_line_with_its_fields() {
+    let line = written(Format::Text, Level::INFO, || {
+        let fault = io::Error::other("received fatal alert: BadRecordMac");
+        broke(&who("c1"), Side::Broker, &fault);
+    });
+    let (_, line) = line.split_once(" WARN ").expect("a warning");
+    assert_eq!(
+        line,
+        "TLS broke connection=7 peer=10.0.0.9:4711 protocol=\"mqtt\" client=\"c1\" \
+         side=\"broker\" what=\"received fatal alert: BadRecordMac\"\n"
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_readme_lists_every_field() {
     let identity = Identity {
@@ -260,6 +276,7 @@ async fn the_readme_lists_every_field() {
     let log = written(Format::Text, Level::INFO, || {
         RefusalLog::default().refused(Instant::now(), &who, &refusal("t"));
         malformed(&who, Side::Client, "w");
+        broke(&who, Side::Broker, &io::Error::other("w"));
         closed(&who, Ending::ours(Reason::Drain), Closed::default(), 0);
     });
     let fields = log
