@@ -31,7 +31,7 @@ pub(super) struct Pump<C, B> {
     to_broker: Lane,
     to_client: Lane,
     /// Where counts and reports go.
-    tally: Tally,
+    tally: Box<Tally>,
     /// How long peers have to leave after the connection was ended.
     linger: Duration,
     /// When the client must have said who it is; none once it has.
@@ -93,7 +93,7 @@ where
         client: C,
         to_broker: Lane,
         gate: Box<dyn Gate>,
-        tally: Tally,
+        tally: Box<Tally>,
         terms: Terms,
     ) -> Self {
         let goodbye = terms.lifecycle.goodbye.clone();
