@@ -102,35 +102,21 @@ fn a_message_without_a_body_ends_with_its_header() {
 #[test]
 fn what_is_unusual_is_left_to_the_general_parsers() {
     let get_ok = b"\x00\x3C\x00\x47\0\0\0\0\0\0\0\x01\0\x01e\x02rk\0\0\0\0";
-    let hello = frame(3, 9, b"hello");
-    let (publish, header) = (frame(1, 9, PUBLISH), frame(2, 9, HEADER));
+    let long = frame(1, 9, &[PUBLISH, b"\0"].concat());
+    let (publish, get_ok) = (&frame(1, 9, PUBLISH)[..], &frame(1, 9, get_ok)[..]);
+    let (header, elsewhere) = (&frame(2, 9, HEADER)[..], &frame(2, 8, HEADER)[..]);
+    let hello = &frame(3, 9, b"hello")[..];
+    let bodies = [(8, &b"hello"[..]), (9, b"hel"), (9, b"hello!")];
+    let [astray, part, more] = bodies.map(|(channel, octets)| frame(3, channel, octets));
     for (what, frames) in [
-        (
-            "another method",
-            [frame(1, 9, get_ok), header.clone(), hello.clone()],
-        ),
-        (
-            "another channel of the header",
-            [publish.clone(), frame(2, 8, HEADER), hello.clone()],
-        ),
-        (
-            "another channel of the body",
-            [publish.clone(), header.clone(), frame(3, 8, b"hello")],
-        ),
-        (
-            "a body in pieces",
-            [publish.clone(), header.clone(), frame(3, 9, b"hel")],
-        ),
-        (
-            "a body that is too long",
-            [publish.clone(), header.clone(), frame(3, 9, b"hello!")],
-        ),
-        ("no header", [publish.clone(), hello.clone(), hello.clone()]),
-        ("no method", [header.clone(), header.clone(), hello.clone()]),
-        (
-            "a method with more octets",
-            [frame(1, 9, &[PUBLISH, b"\0"].concat()), header, hello],
-        ),
+        ("another method", [get_ok, header, hello]),
+        ("another channel of the header", [publish, elsewhere, hello]),
+        ("another channel of the body", [publish, header, &astray]),
+        ("a body in pieces", [publish, header, &part]),
+        ("a body that is too long", [publish, header, &more]),
+        ("no header", [publish, hello, hello]),
+        ("no method", [header, header, hello]),
+        ("a method with more octets", [&long, header, hello]),
     ] {
         assert_eq!(common_content(&frames.concat()), None, "{what}");
     }
