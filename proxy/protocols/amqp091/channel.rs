@@ -84,7 +84,7 @@ pub(super) enum Mode {
 ///          method             content header           body size octets
 /// None --------------> Header ---------------> Body ---------------------> None
 ///  |                     ^
-///  | another frame comes before the header
+///  | its header does not come right behind it
 ///  +------> Held --------+
 /// ```
 #[derive(Debug, Default)]
@@ -92,8 +92,13 @@ pub(super) enum Content {
     /// There is none.
     #[default]
     None,
-    /// The method frame is here, and waits for the content header.
-    Held(Vec<u8>),
+    /// The method was not decided on: its content header is awaited.
+    Held {
+        /// The method frame.
+        frame: Vec<u8>,
+        /// Whether it has gone on all the same, since nothing is refused.
+        passes: bool,
+    },
     /// The method was decided on; its content header is due.
     Header(Fate),
     /// The body is due.
@@ -168,7 +173,8 @@ impl Content {
     pub(super) fn passes(&self) -> bool {
         matches!(
             self,
-            Self::Header(Fate::Passes)
+            Self::Held { passes: true, .. }
+                | Self::Header(Fate::Passes)
                 | Self::Body {
                     fate: Fate::Passes,
                     ..
@@ -178,7 +184,7 @@ impl Content {
 
     fn weight(&self) -> usize {
         match self {
-            Self::Held(frame) => frame.len(),
+            Self::Held { frame, .. } => frame.len(),
             Self::Header(Fate::Swallowed(owed))
             | Self::Body {
                 fate: Fate::Swallowed(owed),

@@ -47,6 +47,8 @@ pub(super) struct Connection {
     /// Whether messages may be kept from the client while its channel lives on, so that the broker
     /// has to be answered in its place.
     pub(super) answers_broker: bool,
+    /// Whether messages that come from a side may be refused.
+    pub(super) refuses: PerSide<bool>,
     /// Where an exchange and a routing key are put together.
     pub(super) address: Vec<u8>,
     /// The end that a message brings about as soon as the broker has accepted the client.
@@ -141,6 +143,7 @@ impl Connection {
             kept: 0,
             passed: 0,
             answers_broker: false,
+            refuses: PerSide::default(),
             address: Vec::new(),
             deferred: None,
             farewell: None,

@@ -5,7 +5,7 @@
 
 use parsers::Parsed;
 use parsers::amqp091::{
-    Channel, Common, CommonMethod, ContentHeader, Fault, FrameHeader, FrameType, Method,
+    Channel, Common, CommonMethod, ContentHeader, Fault, FrameHeader, FrameType, Method, Version,
     content_header, frame_header, method,
 };
 
@@ -17,7 +17,7 @@ use super::frames::fault;
 use super::handshake::unexpected;
 use super::walk::Halt;
 use crate::gate::{Direction, Meter, Side, VerdictKind};
-use crate::policy::{Mode, Verdict};
+use crate::policy::Verdict;
 
 impl Connection {
     /// A whole message in its common form; says whether it may pass. One that may not has to go the
@@ -81,8 +81,10 @@ impl Connection {
         let behind = input.get(len..).unwrap_or_default();
         let (next, body_size) = match look_ahead(channel, behind) {
             Ahead::ContentHeader(header, body_size) => (header, body_size),
-            Ahead::NeedMore(octets) => return Err(Halt::NeedMore(len + octets)),
-            Ahead::Other => return self.hold(from, channel, input, len),
+            Ahead::NeedMore(octets) if *self.refuses.of(from) => {
+                return Err(Halt::NeedMore(len + octets));
+            }
+            Ahead::NeedMore(_) | Ahead::Other => return self.hold(from, channel, input, len),
         };
         let arrival = Arrival {
             from,
@@ -118,7 +120,7 @@ impl Connection {
         Err(Halt::Withhold(len))
     }
 
-    /// Keeps a method until its content header comes.
+    /// Keeps a method until its content header comes; where nothing is refused, a copy of it.
     fn hold(
         &mut self,
         from: Side,
@@ -126,12 +128,17 @@ impl Connection {
         input: &[u8],
         len: usize,
     ) -> Result<usize, Halt> {
+        let passes = !*self.refuses.of(from);
         if let Some(state) = self.channels.get_mut(&channel) {
-            let frame = input.get(..len).unwrap_or_default();
-            *state.contents.of_mut(from) = Content::Held(frame.to_vec());
+            let frame = input.get(..len).unwrap_or_default().to_vec();
+            *state.contents.of_mut(from) = Content::Held { frame, passes };
         }
         self.weigh(channel)?;
-        Err(Halt::Withhold(len))
+        if passes {
+            Ok(len)
+        } else {
+            Err(Halt::Withhold(len))
+        }
     }
 
     /// The frame of a content header.
@@ -147,7 +154,7 @@ impl Connection {
             return Err(unexpected());
         };
         let held = match state.contents.of(from) {
-            Content::Held(frame) => Some(frame.clone()),
+            Content::Held { frame, passes } => Some((frame.clone(), *passes)),
             Content::Header(_) => None,
             Content::None | Content::Body { .. } => return Err(unexpected()),
         };
@@ -155,55 +162,42 @@ impl Connection {
             Parsed::Value(content) => content,
             Parsed::NeedMore(octets) => return Err(Halt::NeedMore(octets)),
         };
-        // In a dry run it is noted once, when what is held has gone out and this is met again.
-        if held.is_none() || self.settings.policy.mode() == Mode::Enforce {
-            self.control_size(from, header.frame_len() as u64, meter)?;
-        }
-        if let Some(frame) = held {
-            self.held_method(from, header, &frame, content, input, meter)?;
+        self.control_size(from, header.frame_len() as u64, meter)?;
+        if let Some((frame, has_passed)) = held {
+            let arrival = Arrival {
+                from,
+                channel,
+                method: held_method(self.version, &frame)?,
+                body_size: content.body_size,
+                header: *header,
+                octets: input,
+                before: 0,
+            };
+            self.decide_on_held(&arrival, &frame, has_passed, meter)?;
         }
         self.content_begins(from, header, content, input)
     }
 
     /// Decides on a method that was kept, now that its content header is here.
-    fn held_method(
+    fn decide_on_held(
         &mut self,
-        from: Side,
-        header: &FrameHeader,
+        arrival: &Arrival<'_>,
         frame: &[u8],
-        content: ContentHeader,
-        input: &[u8],
+        has_passed: bool,
         meter: &mut Meter,
     ) -> Result<(), Halt> {
-        let Parsed::Value(its) = frame_header(frame)? else {
-            return Err(unexpected());
-        };
-        let method = match method(self.version, &its, frame)? {
-            Method::BasicPublish(publish) => ContentMethod::Publish(publish),
-            Method::BasicDeliver(deliver) => ContentMethod::Deliver(deliver),
-            Method::BasicGetOk(get_ok) => ContentMethod::GetOk(get_ok),
-            _ => return Err(unexpected()),
-        };
-        let arrival = Arrival {
-            from,
-            channel: header.channel,
-            method,
-            body_size: content.body_size,
-            header: *header,
-            octets: input,
-            before: 0,
-        };
-        let fate = self.judge(&arrival, meter)?;
+        let Arrival { from, channel, .. } = *arrival;
+        let fate = self.judge(arrival, meter)?;
         let passes = matches!(fate, Fate::Passes);
-        if let Some(state) = self.channels.get_mut(&header.channel) {
+        if let Some(state) = self.channels.get_mut(&channel) {
             *state.contents.of_mut(from) = if state.discards(from) {
                 Content::None
             } else {
                 Content::Header(fate)
             };
         }
-        self.weigh(header.channel)?;
-        if passes {
+        self.weigh(channel)?;
+        if passes && !has_passed {
             let to = self.sides.of_mut(from.other());
             to.words.extend_from_slice(frame);
             to.released += frame.len();
@@ -287,17 +281,24 @@ impl Connection {
         content: Content,
     ) -> Result<(), Halt> {
         self.unpark(from.other(), channel);
+        let life = self.channels.get(&channel).map(|state| &state.life);
+        let (to_client, to_broker) = match life {
+            Some(Life::Open) => (true, true),
+            // The client does not know of it yet, and awaits an answer to what it has asked for.
+            Some(Life::Refused(_)) => (true, false),
+            _ => (false, false),
+        };
         if let Content::Body {
             fate: Fate::Swallowed(owed),
             ..
         } = content
-            && self
-                .channels
-                .get(&channel)
-                .is_some_and(|state| state.life == Life::Open)
         {
-            self.say(Side::Client, channel, &owed.client);
-            self.say(Side::Broker, channel, &owed.broker);
+            if to_client {
+                self.say(Side::Client, channel, &owed.client);
+            }
+            if to_broker {
+                self.say(Side::Broker, channel, &owed.broker);
+            }
         }
         self.weigh(channel)
     }
@@ -336,5 +337,18 @@ impl Connection {
             }
         }
         Ok(Fate::Passes)
+    }
+}
+
+/// The method in a frame that was kept.
+fn held_method(version: Version, frame: &[u8]) -> Result<ContentMethod<'_>, Halt> {
+    let Parsed::Value(header) = frame_header(frame)? else {
+        return Err(unexpected());
+    };
+    match method(version, &header, frame)? {
+        Method::BasicPublish(publish) => Ok(ContentMethod::Publish(publish)),
+        Method::BasicDeliver(deliver) => Ok(ContentMethod::Deliver(deliver)),
+        Method::BasicGetOk(get_ok) => Ok(ContentMethod::GetOk(get_ok)),
+        _ => Err(unexpected()),
     }
 }

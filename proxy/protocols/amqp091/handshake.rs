@@ -5,11 +5,12 @@ use parsers::amqp091::{
     Fault, FrameHeader, Method, ProtocolHeader, StartOk, Tune, encode, protocol_header,
 };
 
+use super::PerSide;
 use super::connection::{Connection, Layer};
 use super::frames::fault;
 use super::walk::Halt;
 use crate::gate::{Direction, Gate, Side};
-use crate::policy::{AddressSyntax, Limits, OnOversize, Verdict};
+use crate::policy::{AddressSyntax, Limits, Mode, OnOversize, Verdict};
 
 impl Connection {
     /// The protocol header of the client.
@@ -123,8 +124,14 @@ impl Connection {
     fn open(&mut self) {
         let policy = &self.settings.policy;
         let limits = policy.identify(&self.identity(), AddressSyntax::Name);
-        self.answers_broker = policy.on_oversize() == OnOversize::Reject
-            && limits_something(&limits, Direction::ToClient);
+        let limits_any = |direction| limits_something(&limits, direction);
+        self.answers_broker =
+            policy.on_oversize() == OnOversize::Reject && limits_any(Direction::ToClient);
+        let enforces = policy.mode() == Mode::Enforce;
+        self.refuses = PerSide {
+            client: enforces && limits_any(Direction::ToBroker),
+            broker: enforces && limits_any(Direction::ToClient),
+        };
         self.limits = Some(limits);
     }
 }

@@ -49,6 +49,30 @@ impl Connection {
             return Err(Halt::Over);
         }
         let mut owed = Owed::default();
+        match arrival.method {
+            ContentMethod::Publish(publish) => {
+                if returns {
+                    let returned = Return {
+                        reply_code: CONTENT_TOO_LARGE,
+                        reply_text: text.as_bytes(),
+                        exchange: publish.exchange,
+                        routing_key: publish.routing_key,
+                    };
+                    let client = &mut owed.client;
+                    encode::basic_return(client, arrival.channel, &returned);
+                    encode::content_header(client, arrival.channel, 0, properties);
+                }
+                self.refuse_publish(arrival, &mut owed);
+            }
+            ContentMethod::GetOk(get_ok) => {
+                encode::basic_get_empty(&mut owed.client, arrival.channel);
+                self.refuse_delivery(arrival, course, get_ok.delivery_tag, &mut owed);
+            }
+            ContentMethod::Deliver(deliver) => {
+                self.refuse_delivery(arrival, course, deliver.delivery_tag, &mut owed);
+            }
+            ContentMethod::Return => {}
+        }
         if course == Course::Channel {
             let failed = match arrival.from {
                 Side::Client => MethodId::BASIC_PUBLISH,
@@ -59,31 +83,6 @@ impl Connection {
             };
             let failed = (failed.class, failed.method);
             self.refuse_channel(arrival.channel, Refused { text, failed });
-        } else {
-            match arrival.method {
-                ContentMethod::Publish(publish) => {
-                    if returns {
-                        let returned = Return {
-                            reply_code: CONTENT_TOO_LARGE,
-                            reply_text: text.as_bytes(),
-                            exchange: publish.exchange,
-                            routing_key: publish.routing_key,
-                        };
-                        encode::basic_return(&mut owed.client, arrival.channel, &returned);
-                        let header = &mut owed.client;
-                        encode::content_header(header, arrival.channel, 0, properties);
-                    }
-                    self.refuse_publish(arrival, &mut owed);
-                }
-                ContentMethod::GetOk(get_ok) => {
-                    encode::basic_get_empty(&mut owed.client, arrival.channel);
-                    self.refuse_delivery(arrival, course, get_ok.delivery_tag, &mut owed);
-                }
-                ContentMethod::Deliver(deliver) => {
-                    self.refuse_delivery(arrival, course, deliver.delivery_tag, &mut owed);
-                }
-                ContentMethod::Return => {}
-            }
         }
         self.weigh(arrival.channel)?;
         Ok(Fate::Swallowed(Box::new(owed)))

@@ -1,6 +1,9 @@
 //! The rules of the AMQP 0-9-1 gate: one by one, and over random schedules between strict peers.
 
 mod cases;
+mod conversation;
+mod peer;
+mod schedule;
 mod words;
 
 use std::net::{IpAddr, Ipv4Addr};

@@ -220,6 +220,20 @@ fn a_delivery_closes_the_channel_where_that_is_wanted() {
 }
 
 #[test]
+fn a_client_whose_channel_is_closed_over_what_it_asked_for_is_answered_first() {
+    let mut raw = Raw::begun(Terms::with(OnOversize::Detach));
+    raw.passes(Side::Client, &[get(ONE, false), get(ONE, false)].concat());
+    let got = Message::of(101);
+    let octets = [got.get_ok(1), got.content()].concat();
+    raw.becomes(Side::Broker, &octets, &get_empty(ONE));
+    let text = receive_exceeded(101);
+    raw.expect(Side::Broker, &channel_close(ONE, 311, &text, (0, 0)));
+    raw.becomes(Side::Broker, &octets, &get_empty(ONE));
+    let last = channel_close(ONE, 311, &text, (0, 0));
+    raw.becomes(Side::Broker, &channel_close_ok(ONE), &last);
+}
+
+#[test]
 fn a_channel_is_not_closed_within_a_content_of_the_client() {
     let mut raw = Raw::begun(Terms::with(OnOversize::Detach));
     let message = Message::of(90);
