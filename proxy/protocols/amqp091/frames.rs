@@ -176,6 +176,7 @@ impl Connection {
         header: &FrameHeader,
         input: &[u8],
     ) -> Result<usize, Halt> {
+        self.sides.of_mut(from).is_losing = true;
         match header.whole(input)? {
             Parsed::Value(frame) => {
                 self.frame_ended(from, header)?;
@@ -199,6 +200,7 @@ impl Connection {
         let (Some(partial), Some(&next)) = (&mut peer.partial, input.first()) else {
             return Err(Halt::NeedMore(1));
         };
+        peer.is_losing |= !partial.passes;
         if partial.left > 0 {
             let there = input.len().min(partial.left);
             partial.left -= there;

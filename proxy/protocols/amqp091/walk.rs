@@ -61,10 +61,8 @@ impl Connection {
             .carry_on(from, inject, meter)
             .or_else(|| self.own_words(from.other(), inject, meter))
             .unwrap_or_else(|| self.walk(from, input, meter, inject));
-        match step {
-            Step::Forward(_) | Step::Inject => self.sides.of_mut(from.other()).is_fed = true,
-            Step::Withhold(_) => self.sides.of_mut(from).is_losing = true,
-            Step::More(_) | Step::Wait | Step::End(_) => {}
+        if matches!(step, Step::Forward(_) | Step::Inject) {
+            self.sides.of_mut(from.other()).is_fed = true;
         }
         step
     }

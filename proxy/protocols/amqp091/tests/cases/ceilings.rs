@@ -204,6 +204,21 @@ fn a_side_that_starves_gets_heartbeats() {
 }
 
 #[test]
+fn a_publish_that_waits_for_its_header_brings_no_heartbeats() {
+    let mut raw = Raw::new(Terms::default());
+    raw.open(Tune {
+        heartbeat: 10,
+        ..TUNE
+    });
+    raw.begin();
+    raw.is_kept(Side::Client, &Message::of(5).publish());
+    raw.passes(Side::Client, &heartbeat());
+    assert!(!raw.gate.tick());
+    raw.is_kept(Side::Client, &Message::on(TWO, 5).publish());
+    assert!(!raw.gate.tick());
+}
+
+#[test]
 fn a_client_gets_heartbeats_while_a_delivery_is_kept_from_it() {
     let mut raw = Raw::new(Terms::default());
     raw.open(Tune {
