@@ -158,8 +158,10 @@ fn close_ends_both_connections_in_an_orderly_way() {
     for peer in [&mut client, &mut broker] {
         let close = expect_method(peer, 0, CLOSE);
         assert_eq!(close.reason(), (320, text.to_owned()));
-        peer.expect_eof("the end after close");
+    }
+    for peer in [&mut client, &mut broker] {
         peer.send(close_ok());
+        peer.expect_eof("the end after close-ok");
     }
     drop((client, broker));
     let labels = [
@@ -230,8 +232,12 @@ fn malformed_frames_end_the_connection_and_name_the_side_at_fault() {
             for (peer, code) in [(wrong, code), (other, 320)] {
                 let close = expect_method(peer, 0, CLOSE);
                 assert_eq!(close.reason(), (code, text.clone()));
-                peer.expect_eof("the end after close");
             }
+            if fault == "broker" {
+                client.send(close_ok());
+            }
+            client.expect_eof("the end after close");
+            broker.expect_eof("the end after close");
             drop((client, broker));
             let labels = [("protocol", "amqp091"), ("side", fault)];
             conversation
@@ -256,8 +262,8 @@ fn a_client_of_a_broker_that_is_down_is_led_to_where_it_can_be_told() {
         close.reason(),
         (320, "The broker cannot be reached".to_owned())
     );
-    client.expect_eof("the end after close");
     client.send(close_ok());
+    client.expect_eof("the end after close-ok");
     drop(client);
     sidecar.metric_becomes("sizegate_connections_active", &[], 0.0);
     let attempts = sidecar.metrics();

@@ -126,6 +126,8 @@ pub(super) struct Owed {
     pub(super) client: Vec<u8>,
     /// To the broker.
     pub(super) broker: Vec<u8>,
+    /// The delivery that the broker is told to be rejected.
+    pub(super) rejects: Option<u64>,
 }
 
 impl ChannelState {

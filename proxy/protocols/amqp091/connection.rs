@@ -55,6 +55,11 @@ pub(super) struct Connection {
     pub(super) deferred: Option<(Ending, Why)>,
     /// How the connection ends, once that is decided.
     pub(super) farewell: Option<Ending>,
+    /// Whether the client has still to answer the close that it was sent: some that read the end of
+    /// the stream before they have answered take it for what happened.
+    pub(super) awaits_close_ok: bool,
+    /// Octets of the client that were thrown away meanwhile; at most [`Connection::MOST_DISCARDED`].
+    pub(super) discarded: u64,
     /// Whether there is no broker, and the client is led to where it can be told.
     pub(super) is_alone: bool,
 }
@@ -126,6 +131,8 @@ impl Connection {
     pub(super) const MOST_CHANNELS: usize = 8_192;
     /// Octets that may be kept for what is going on on the channels.
     pub(super) const MOST_KEPT: usize = 4 << 20;
+    /// Octets of a client that are thrown away while its close-ok is awaited.
+    pub(super) const MOST_DISCARDED: u64 = 64 << 20;
     /// Octets of words to a side that may wait; beyond it nothing more is taken of the other one.
     pub(super) const MOST_WORDS: usize = 64 * 1024;
 
@@ -147,6 +154,8 @@ impl Connection {
             address: Vec::new(),
             deferred: None,
             farewell: None,
+            awaits_close_ok: false,
+            discarded: 0,
             is_alone: false,
         }
     }
@@ -211,6 +220,11 @@ impl Connection {
 
     /// Ends the connection over octets that `side` may not send.
     pub(super) fn malformed(&mut self, side: Side, fault: &Malformed, meter: &mut Meter) {
+        if self.farewell.is_some() {
+            // No close-ok can be found in what follows.
+            self.awaits_close_ok = false;
+            return;
+        }
         meter.reports.push(Report::Malformed {
             side,
             what: fault.to_string(),
@@ -247,13 +261,24 @@ impl Connection {
                 peer.is_closed = true;
             }
         }
+        let is_lost = ending == Ending::by(Side::Client, Reason::Malformed);
+        self.awaits_close_ok = is_open && !is_closing && !is_lost;
         self.farewell = Some(ending);
+        // What is under way goes nowhere any more.
+        self.channels.clear();
+        self.kept = 0;
+    }
+
+    /// Whether the stream of a side goes on, though all has been said, until a close-ok comes in it.
+    pub(super) fn waits_for_close_ok(&self, from: Side) -> bool {
+        from == Side::Client && self.awaits_close_ok
     }
 
     /// Ends a connection whose broker could not be reached, now that the client can be told.
     pub(super) fn end_alone(&mut self) {
         let why = Why::Forced("The broker cannot be reached".to_owned());
         why.write(Side::Client, self.version, &mut self.sides.client.words);
+        self.awaits_close_ok = true;
         self.farewell = Some(Ending::by(Side::Broker, Reason::UpstreamUnreachable));
     }
 }
@@ -266,8 +291,8 @@ impl Gate for Connection {
     fn pending(&self, from: Side) -> bool {
         let to = self.sides.of(from.other());
         let may_speak = !self.is_within_frame(from);
-        self.sides.of(from).pending.is_some()
-            || may_speak && (!to.words.is_empty() || self.farewell.is_some())
+        let may_end = self.farewell.is_some() && !self.waits_for_close_ok(from);
+        self.sides.of(from).pending.is_some() || may_speak && (!to.words.is_empty() || may_end)
     }
 
     fn hang_up(&mut self, why: HangUp) {

@@ -298,6 +298,7 @@ impl Connection {
             }
             if to_broker {
                 self.say(Side::Broker, channel, &owed.broker);
+                self.has_rejected(channel, owed.rejects);
             }
         }
         self.weigh(channel)

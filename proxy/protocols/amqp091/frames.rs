@@ -31,6 +31,9 @@ impl Connection {
         if self.sides.of(from).partial.is_some() {
             return self.rest_of_frame(from, input);
         }
+        if self.farewell.is_some() {
+            return self.last_frame(from, input);
+        }
         match (self.sides.of(from).layer, from) {
             (Layer::Header, Side::Client) => return self.protocol_header(input),
             // No frame type has this number.
@@ -70,6 +73,23 @@ impl Connection {
             self.passed += passing as u64;
         }
         Ok(passing)
+    }
+
+    /// A frame of a client whose close-ok is awaited: all of it is thrown away, whatever it is.
+    fn last_frame(&mut self, from: Side, input: &[u8]) -> Result<usize, Halt> {
+        let header = match frame_header(input)? {
+            Parsed::Value(header) => header,
+            Parsed::NeedMore(octets) => return Err(Halt::NeedMore(octets)),
+        };
+        let is_method = header.frame_type == FrameType::Method && header.channel == Channel(0);
+        let is_long = header.frame_len() as u64 > self.settings.max_control_size.0;
+        if is_method && !is_long {
+            let frame = whole(&header, input)?;
+            if let Ok(Method::ConnectionCloseOk) = method(self.version, &header, frame) {
+                self.awaits_close_ok = false;
+            }
+        }
+        self.swallow(from, &header, input)
     }
 
     fn frame(

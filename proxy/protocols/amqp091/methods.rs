@@ -170,6 +170,14 @@ impl Connection {
         }
     }
 
+    /// Takes note of what sizegate has rejected: where it is part of a transaction that may be undone.
+    pub(super) fn has_rejected(&mut self, channel: Channel, delivery_tag: Option<u64>) {
+        let state = self.channels.get_mut(&channel);
+        if let Some(Mode::Tx { rejected }) = state.map(|state| &mut state.mode) {
+            rejected.extend(delivery_tag);
+        }
+    }
+
     /// Takes note of who acknowledges what.
     fn consumes(&mut self, from: Side, channel: Channel, method: &Method<'_>) -> Result<(), Halt> {
         let Some(state) = self.channels.get_mut(&channel) else {

@@ -120,9 +120,7 @@ impl Connection {
         if course != Course::Reject {
             return;
         }
-        if let Mode::Tx { rejected } = &mut state.mode {
-            rejected.push(delivery_tag);
-        }
+        owed.rejects = Some(delivery_tag);
         let reject = Reject {
             delivery_tag,
             requeue: false,

@@ -101,7 +101,16 @@ impl Connection {
             meter.released(direction(to.other()), released as u64);
             return Some(Step::Inject);
         }
-        self.farewell.map(Step::End)
+        let waits = self.waits_for_close_ok(to.other());
+        self.farewell.filter(|_| !waits).map(Step::End)
+    }
+
+    /// Takes note of octets of a client whose close-ok is awaited; it is not awaited for ever.
+    fn discard_more(&mut self, len: usize) {
+        if self.farewell.is_some() {
+            self.discarded += len as u64;
+            self.awaits_close_ok &= self.discarded <= Self::MOST_DISCARDED;
+        }
     }
 
     /// Walks over the frames of a side, as far as they go on as they are or are thrown away.
@@ -115,6 +124,9 @@ impl Connection {
         let mut pending = Pending::default();
         let halt = loop {
             let at = pending.withhold + pending.forward;
+            if self.farewell.is_some() && !self.awaits_close_ok {
+                break Halt::Over;
+            }
             let rest = input.get(at..).unwrap_or_default();
             if rest.is_empty() && at > 0 {
                 break Halt::NeedMore(1);
@@ -131,6 +143,7 @@ impl Connection {
                 }
                 Err(Halt::Withhold(len)) if pending.forward == 0 => {
                     pending.withhold += len;
+                    self.discard_more(len);
                     let to = self.sides.of_mut(from.other());
                     pending.inject.append(&mut to.words);
                     pending.released += std::mem::take(&mut to.released);

@@ -63,7 +63,7 @@ fn consumers_that_do_not_acknowledge_are_bounded() {
     let mut raw = Raw::begun(Terms::default());
     let name = "n".repeat(200);
     let mut number = 0;
-    while raw.gate.ending(Side::Client).is_none() {
+    while raw.gate.ending(Side::Broker).is_none() {
         number += 1;
         assert!(number < 100_000, "they are not");
         let tag = format!("{name}{number:05}");
@@ -128,11 +128,11 @@ fn deliver_to_the_end(raw: &mut Raw) -> usize {
         .collect();
     let hundred = hundred.concat();
     let mut count = 0;
-    while raw.gate.ending(Side::Client).is_none() {
+    while raw.gate.ending(Side::Broker).is_none() {
         assert!(count < 1_000_000, "there is no bound");
         count += 100;
         raw.says(Side::Broker, &hundred);
-        if raw.gate.ending(Side::Client).is_none() {
+        if raw.gate.ending(Side::Broker).is_none() {
             raw.hears(Side::Broker);
         }
     }

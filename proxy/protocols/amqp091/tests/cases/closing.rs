@@ -75,6 +75,62 @@ fn a_drain_says_goodbye_to_both_sides() {
     is_silent(&mut raw);
 }
 
+/// A client that has been told that sizegate is shutting down, and has not answered.
+fn told() -> Raw {
+    let mut raw = Raw::begun(Terms::default());
+    raw.gate.gate.hang_up(HangUp::Drain);
+    raw.gate.settle();
+    for side in SIDES {
+        raw.expect(side, &close(320, "sizegate is shutting down"));
+    }
+    assert_eq!(raw.gate.ending(Side::Client), None, "it may answer");
+    raw
+}
+
+#[test]
+fn what_a_client_sends_before_its_close_ok_is_thrown_away() {
+    let mut raw = told();
+    let said = [
+        Message::of(50).whole(),
+        Message::of(5_000).publish(),
+        channel_open(TWO),
+        heartbeat(),
+        frame(1, ZERO, b"\0"),
+        close_ok(),
+    ];
+    for octet in said.concat() {
+        assert_eq!(raw.gate.ending(Side::Client), None);
+        raw.is_kept(Side::Client, &[octet]);
+    }
+    raw.has_ended(Ending::ours(Reason::Drain));
+    raw.is_quiet();
+    assert_eq!(raw.gate.meter.messages[0], [0; 3], "they are no messages");
+}
+
+#[test]
+fn a_close_ok_is_not_awaited_for_ever() {
+    let mut raw = told();
+    let frame = frame(3, ONE, &vec![0; (1 << 20) - 8]);
+    for _ in 0..64 {
+        assert_eq!(raw.gate.ending(Side::Client), None);
+        raw.is_kept(Side::Client, &frame);
+    }
+    raw.says(Side::Client, &heartbeat());
+    assert_eq!(
+        raw.gate.ending(Side::Client),
+        Some(Ending::ours(Reason::Drain))
+    );
+    // Nor where there is none to be found.
+    let mut raw = told();
+    raw.says(Side::Client, b"HTTP");
+    assert_eq!(
+        raw.gate.ending(Side::Client),
+        Some(Ending::ours(Reason::Drain))
+    );
+    raw.is_quiet();
+    assert_eq!(raw.gate.meter.reports, []);
+}
+
 #[test]
 fn a_drain_waits_for_the_end_of_a_frame() {
     let mut raw = Raw::begun(Terms::default());
@@ -159,6 +215,7 @@ fn a_frame_over_the_control_size_closes_the_connection() {
         let text = "Frame size exceeded: 1001 octets, limit 1000, set by --max-control-size";
         raw.becomes(from, &declare(989)[..7], &close(320, text));
         raw.expect(from, &close(501, text));
+        raw.is_kept(from, &declare(989)[7..]);
         raw.has_ended(Ending::by(from, Reason::Oversize));
         let reports = &raw.gate.meter.reports;
         assert!(matches!(

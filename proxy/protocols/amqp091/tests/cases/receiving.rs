@@ -200,6 +200,26 @@ fn a_reject_is_said_again_when_its_transaction_is_rolled_back() {
 }
 
 #[test]
+fn a_reject_that_is_not_said_yet_is_not_said_again() {
+    let mut raw = consuming();
+    raw.passes(Side::Client, &tx(ONE, 10));
+    raw.passes(Side::Broker, &tx(ONE, 11));
+    let delivery = Message::of(101);
+    raw.is_kept(
+        Side::Broker,
+        &[delivery.deliver("c", 1), delivery.header()].concat(),
+    );
+    raw.passes(Side::Client, &tx(ONE, 30));
+    raw.is_kept(Side::Broker, &delivery.body_in(101));
+    raw.expect(Side::Broker, &reject(ONE, 1));
+    raw.becomes(
+        Side::Client,
+        &tx(ONE, 30),
+        &[tx(ONE, 30), reject(ONE, 1)].concat(),
+    );
+}
+
+#[test]
 fn a_delivery_closes_the_channel_where_that_is_wanted() {
     let mut raw = Raw::begun(Terms::with(OnOversize::Detach));
     let delivery = Message::of(101);
