@@ -5,6 +5,7 @@ mod frames;
 mod laws;
 mod methods;
 mod names;
+mod recorded;
 
 use super::*;
 use crate::Parsed;

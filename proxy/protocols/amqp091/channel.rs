@@ -160,7 +160,8 @@ impl ChannelState {
         let mode = match &self.mode {
             Mode::Plain => 0,
             Mode::Confirm(confirms) => confirms.weight(),
-            Mode::Tx { rejected } => rejected.len() * size_of::<u64>(),
+            // A number, and the frame in which it is said again.
+            Mode::Tx { rejected } => rejected.len() * 32,
         };
         let contents = self.contents.client.weight() + self.contents.broker.weight();
         mode + contents

@@ -158,7 +158,7 @@ fn rejects_of_a_transaction_are_bounded() {
     let mut raw = Raw::begun(Terms::default());
     raw.passes(Side::Client, &tx(ONE, 10));
     let count = deliver_to_the_end(&mut raw);
-    let most = (4 << 20) / 8;
+    let most = (4 << 20) / 32;
     assert!((most - 10..most + 101).contains(&count), "{count}");
     has_too_many(&mut raw, "things under way");
 }

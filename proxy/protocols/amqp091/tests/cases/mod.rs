@@ -8,6 +8,7 @@ mod confirms;
 mod contents;
 mod malformed;
 mod receiving;
+mod recorded;
 mod refusals;
 
 use super::words::*;
