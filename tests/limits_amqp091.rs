@@ -9,12 +9,11 @@
 mod support;
 
 use support::amqp091::{
-    Body, CHANNEL_CLOSE, CLOSE, FRAME_MAX, Frame, HEADER, NACK, Octets, REJECT, RETURN, START,
-    TUNE, ack, channel_close_ok, channel_open, channel_open_ok, close_ok, confirm_select,
-    confirm_select_ok, deliver, expect_method, frame, method, open, opened, publish, publish_head,
-    read_frame, start, start_ok, tune_ok,
+    CHANNEL_CLOSE, CLOSE, FRAME_MAX, Frame, NACK, REJECT, RETURN, ack, body, channel_close_ok,
+    channel_open, channel_open_ok, close_ok, confirm_select, confirm_select_ok, deliver,
+    expect_method, frame, opened, publish, publish_head, read_frame,
 };
-use support::{Conversation, Raw, Sidecar, field, free_port, pass};
+use support::{Conversation, Raw, field, pass};
 
 const LIMIT: usize = 1 << 20;
 
@@ -153,7 +152,7 @@ fn close_ends_both_connections_in_an_orderly_way() {
     let conversation = Conversation::start(&flags);
     let (mut client, mut broker) = opened(&conversation, &[1], 0);
     // Nothing of its body has to come.
-    client.send(publish_head(1, "eu", 1001).0);
+    client.send(publish_head(1, "eu", 1001));
     let text = "Message size exceeded: 1001 octets, limit 1000, set by --max-message-size";
     for peer in [&mut client, &mut broker] {
         let close = expect_method(peer, 0, CLOSE);
@@ -209,125 +208,10 @@ fn a_dry_run_forwards_everything_and_counts_what_it_would_have_refused() {
 }
 
 #[test]
-fn malformed_frames_end_the_connection_and_name_the_side_at_fault() {
-    let ack = method(1, (60, 80), &[&[0; 8]]);
-    for (octets, code, what) in [
-        (b"\x07".to_vec(), 501, "unknown frame type at octet 0"),
-        (ack, 502, "argument that reaches beyond its end at octet 19"),
-        (
-            frame(3, 1, b"body"),
-            505,
-            "frame that this side may not send now at octet 7",
-        ),
-    ] {
-        for fault in ["client", "broker"] {
-            let conversation = Conversation::start(&["--linger", "20s"]);
-            let (mut client, mut broker) = opened(&conversation, &[1], 0);
-            let (wrong, other) = match fault {
-                "client" => (&mut client, &mut broker),
-                _ => (&mut broker, &mut client),
-            };
-            wrong.send(&octets);
-            let text = format!("{what} of the frame, sent by the {fault}");
-            for (peer, code) in [(wrong, code), (other, 320)] {
-                let close = expect_method(peer, 0, CLOSE);
-                assert_eq!(close.reason(), (code, text.clone()));
-            }
-            if fault == "broker" {
-                client.send(close_ok());
-            }
-            client.expect_eof("the end after close");
-            broker.expect_eof("the end after close");
-            drop((client, broker));
-            let labels = [("protocol", "amqp091"), ("side", fault)];
-            conversation
-                .sidecar
-                .metric_becomes("sizegate_malformed_total", &labels, 1.0);
-        }
-    }
-}
-
-#[test]
-fn a_client_of_a_broker_that_is_down_is_led_to_where_it_can_be_told() {
-    let upstream = format!("127.0.0.1:{}", free_port());
-    let sidecar = Sidecar::start_before(&upstream, &[]);
-    let mut client = Raw::connect(sidecar.listen());
-    client.send(HEADER);
-    expect_method(&mut client, 0, START);
-    client.send(start_ok("alice", "billing"));
-    expect_method(&mut client, 0, TUNE);
-    client.send([tune_ok(0), open("prod")].concat());
-    let close = expect_method(&mut client, 0, CLOSE);
-    assert_eq!(
-        close.reason(),
-        (320, "The broker cannot be reached".to_owned())
-    );
-    client.send(close_ok());
-    client.expect_eof("the end after close-ok");
-    drop(client);
-    sidecar.metric_becomes("sizegate_connections_active", &[], 0.0);
-    let attempts = sidecar.metrics();
-    let attempts = attempts.value("sizegate_upstream_connect_errors_total", &[]);
-    assert!(
-        (attempts - 1.0).abs() < 0.5,
-        "{attempts} attempts to reach the broker"
-    );
-}
-
-#[test]
-fn a_broker_that_wants_another_version_says_so_itself() {
-    let conversation = Conversation::start(&[]);
-    let mut client = conversation.connect();
-    client.send(b"AMQP\x01\x01\x08\x00");
-    let mut broker = conversation.broker.accept();
-    broker.expect(b"AMQP\x01\x01\x08\x00", "the protocol header");
-    broker.send(HEADER);
-    client.expect(HEADER, "the broker's own");
-    drop(broker);
-    client.expect_eof("the broker's end");
-}
-
-#[test]
-fn a_draining_sidecar_closes_both_connections_within_a_content() {
-    let mut conversation = Conversation::start(&["--drain-timeout", "100ms", "--linger", "20s"]);
-    let (mut client, mut broker) = opened(&conversation, &[1], 0);
-    let (mut unopened, unopened_broker) = {
-        let mut client = conversation.connect();
-        client.send(HEADER);
-        let mut broker = conversation.broker.accept();
-        broker.expect(HEADER, "the protocol header");
-        broker.send(start());
-        client.expect(start(), "start");
-        (client, broker)
-    };
-    let head = publish_head(1, "eu", 5000).0;
-    client.send(&head);
-    broker.expect(&head, "the beginning of a message");
-    // Half of a frame of its body.
-    let body = frame(3, 1, &[b'b'; 5000]);
-    client.send(&body[..1000]);
-    broker.expect(&body[..1000], "half of a frame");
-    conversation.sidecar.signal("TERM");
-    let text = "sizegate is shutting down".to_owned();
-    let close = expect_method(&mut client, 0, CLOSE);
-    assert_eq!(close.reason(), (320, text.clone()));
-    // One that has not opened its connection has no word for it.
-    unopened.expect_eof("the end");
-    client.send(&body[1000..]);
-    broker.expect(&body[1000..], "the rest of the frame");
-    let close = expect_method(&mut broker, 0, CLOSE);
-    assert_eq!(close.reason(), (320, text));
-    client.send(close_ok());
-    broker.send(close_ok());
-    drop((client, broker, unopened, unopened_broker));
-    assert_eq!(conversation.sidecar.wait().code(), Some(0));
-}
-
-#[test]
 fn a_broker_hears_heartbeats_while_a_message_goes_nowhere() {
     let conversation = Conversation::start(&["--max-message-size", "1000"]);
     let (mut client, mut broker) = opened(&conversation, &[1], 1);
-    client.send(publish_head(1, "eu", 100_000_000).0);
+    client.send(publish_head(1, "eu", 100_000_000));
     let piece = frame(3, 1, &[b'b'; 1000]);
     let mut writer = client.writer();
     let (stop, stopped) = std::sync::mpsc::channel();
@@ -385,7 +269,7 @@ fn a_huge_message_costs_no_memory_in_any_mode() {
                 says(expect_method(&mut broker, 0, CLOSE), 320);
             }
             _ => {
-                broker.expect(publish_head(1, "eu", HUGE).0, "the head");
+                broker.expect(publish_head(1, "eu", HUGE), "the head");
                 let mut left = HUGE;
                 while left > 0 {
                     left -= read_frame(&mut broker).payload.len();
@@ -406,18 +290,13 @@ fn a_huge_message_costs_no_memory_in_any_mode() {
 /// Writes one message of [`HUGE`] octets in frames that are as large as they may be.
 fn write_huge(writer: &mut Raw) -> std::io::Result<()> {
     let write = |octets: &[u8]| std::io::Write::write_all(&mut writer.stream(), octets);
-    write(&publish_head(1, "eu", HUGE).0)?;
+    write(&publish_head(1, "eu", HUGE))?;
     let full = FRAME_MAX as usize - 8;
-    let frame = Octets(Vec::new())
-        + Body {
-            channel: 1,
-            size: full,
-        };
+    let frame = body(1, full);
     for _ in 0..HUGE / full {
         write(&frame)?;
     }
-    let size = HUGE % full;
-    write(&(Octets(Vec::new()) + Body { channel: 1, size }))
+    write(&body(1, HUGE % full))
 }
 
 /// Octets of the huge message.

@@ -7,7 +7,6 @@
 //! channel, and which frame is legal when, is the gate's to know.
 
 mod basic;
-mod common;
 mod connection;
 mod content_header;
 pub mod encode;
@@ -15,6 +14,7 @@ mod fault;
 mod fields;
 mod frame_header;
 mod identity;
+mod message;
 mod method;
 mod protocol_header;
 mod table;
@@ -22,12 +22,12 @@ mod table;
 mod tests;
 
 pub use basic::{Ack, Cancel, Consume, ConsumerTag, Deliver, Get, GetOk, Publish, Reject, Return};
-pub use common::{Common, CommonMethod, common_content};
 pub use connection::{Close, ConnectionOpen, StartOk, Tune};
 pub use content_header::{ContentHeader, content_header};
 pub use fault::{Fault, Malformed};
 pub use frame_header::{Channel, FRAME_END, FrameHeader, FrameType, frame_header};
 pub use identity::{Mechanism, identity};
+pub use message::{Common, CommonMethod, common_content};
 pub use method::{Method, MethodId, method};
 pub use protocol_header::{ProtocolHeader, Version, protocol_header};
 pub use table::Table;

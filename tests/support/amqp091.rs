@@ -192,24 +192,23 @@ pub fn ack(channel: u16, tag: u64, multiple: bool) -> Vec<u8> {
 
 /// basic.publish to exchange `events`, with this routing key and a body of so many octets.
 pub fn publish(channel: u16, routing_key: &str, size: usize) -> Vec<u8> {
-    publish_head(channel, routing_key, size) + Body { channel, size }
+    [
+        publish_head(channel, routing_key, size),
+        body(channel, size),
+    ]
+    .concat()
 }
 
 /// The same up to its body.
-pub fn publish_head(channel: u16, routing_key: &str, size: usize) -> Octets {
+pub fn publish_head(channel: u16, routing_key: &str, size: usize) -> Vec<u8> {
     let arguments: [&[u8]; 4] = [
         &[0, 0],
         &short(b"events"),
         &short(routing_key.as_bytes()),
         &[0],
     ];
-    Octets(
-        [
-            method(channel, (60, 40), &arguments),
-            content_header(channel, size),
-        ]
-        .concat(),
-    )
+    let method = method(channel, (60, 40), &arguments);
+    [method, content_header(channel, size)].concat()
 }
 
 /// basic.deliver to consumer `c`, from exchange `events`, with a body of so many octets.
@@ -217,7 +216,7 @@ pub fn deliver(channel: u16, tag: u64, routing_key: &str, size: usize) -> Vec<u8
     let names = [short(b"events"), short(routing_key.as_bytes())].concat();
     let arguments: [&[u8]; 4] = [&short(b"c"), &tag.to_be_bytes(), &[0], &names];
     let method = method(channel, (60, 60), &arguments);
-    Octets([method, content_header(channel, size)].concat()) + Body { channel, size }
+    [method, content_header(channel, size), body(channel, size)].concat()
 }
 
 /// A content header without properties (§4.2.6.1).
@@ -226,29 +225,11 @@ pub fn content_header(channel: u16, size: usize) -> Vec<u8> {
     frame(2, channel, &[&[0, 60, 0, 0], &size[..], &[0, 0]].concat())
 }
 
-/// Octets that a body is put behind.
-#[derive(Clone, Debug)]
-pub struct Octets(pub Vec<u8>);
-
 /// A body of so many octets, in frames that are as large as they may be.
-#[derive(Clone, Copy, Debug)]
-pub struct Body {
-    /// The channel.
-    pub channel: u16,
-    /// Octets of the body.
-    pub size: usize,
-}
-
-impl std::ops::Add<Body> for Octets {
-    type Output = Vec<u8>;
-
-    fn add(mut self, body: Body) -> Vec<u8> {
-        let octets = vec![b'b'; body.size];
-        for piece in octets.chunks(FRAME_MAX as usize - 8) {
-            self.0.extend(frame(3, body.channel, piece));
-        }
-        self.0
-    }
+pub fn body(channel: u16, size: usize) -> Vec<u8> {
+    let octets = vec![b'b'; size];
+    let pieces = octets.chunks(FRAME_MAX as usize - 8);
+    pieces.flat_map(|piece| frame(3, channel, piece)).collect()
 }
 
 /// A short string (§4.2.5.3).

@@ -312,7 +312,7 @@ impl Broker {
             its.unconfirmed.insert(its.published, number);
         }
         // Some cannot be routed.
-        if mandatory && number % 3 == 0 {
+        if mandatory && number.is_multiple_of(3) {
             let key = number.to_string();
             let returned = Return {
                 reply_code: 312,

@@ -1,4 +1,6 @@
-//! The strict client.
+//! The strict client: what it sends.
+
+mod receiving;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -8,42 +10,42 @@ use parsers::amqp091::{
 };
 
 use super::super::words::*;
-use super::assembler::{Assembler, Item};
+use super::assembler::Assembler;
 use super::{Wire, body};
 
 /// The client.
 #[derive(Debug, Default)]
-pub(in super::super) struct Client {
-    pub(in super::super) wire: Wire,
+pub(in super::super::super) struct Client {
+    pub(in super::super::super) wire: Wire,
     assembler: Assembler,
     channels: BTreeMap<u16, ClientChannel>,
     next_number: u32,
     /// All publishes, by number.
-    pub(in super::super) sent: BTreeMap<u32, Sent>,
+    pub(in super::super::super) sent: BTreeMap<u32, Sent>,
     /// What it was told about each.
-    pub(in super::super) told: BTreeMap<u32, Vec<Fate>>,
+    pub(in super::super::super) told: BTreeMap<u32, Vec<Fate>>,
     /// The deliveries that it has got, and the size of each.
-    pub(in super::super) received: Vec<(u32, usize)>,
+    pub(in super::super::super) received: Vec<(u32, usize)>,
     /// The reply code of connection.close, once it was told.
-    pub(in super::super) closed: Option<(u16, String)>,
+    pub(in super::super::super) closed: Option<(u16, String)>,
     /// The reply codes of channel.close.
-    pub(in super::super) channels_closed: Vec<(u16, String)>,
+    pub(in super::super::super) channels_closed: Vec<(u16, String)>,
 }
 
 /// A publish.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Sent {
-    pub(in super::super) channel: u16,
+pub(in super::super::super) struct Sent {
+    pub(in super::super::super) channel: u16,
     /// How often the channel had been opened then.
-    pub(in super::super) life: u32,
-    pub(in super::super) mode: ChannelMode,
-    pub(in super::super) size: usize,
-    pub(in super::super) mandatory: bool,
+    pub(in super::super::super) life: u32,
+    pub(in super::super::super) mode: ChannelMode,
+    pub(in super::super::super) size: usize,
+    pub(in super::super::super) mandatory: bool,
 }
 
 /// What a peer is told, or tells, about a publish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in super::super) enum Fate {
+pub(in super::super::super) enum Fate {
     Returned(u16),
     Nacked,
     Acked,
@@ -51,7 +53,7 @@ pub(in super::super) enum Fate {
 
 /// How publishes are sent on a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in super::super) enum ChannelMode {
+pub(in super::super::super) enum ChannelMode {
     #[default]
     Plain,
     Confirm,
@@ -101,7 +103,7 @@ impl Client {
     }
 
     /// Opens a channel that is not open, and selects its mode.
-    pub(in super::super) fn open(&mut self, channel: u16, mode: ChannelMode, no_wait: bool) {
+    pub(in super::super::super) fn open(&mut self, channel: u16, mode: ChannelMode, no_wait: bool) {
         let its = self.channels.entry(channel).or_default();
         if its.is_open {
             return;
@@ -133,7 +135,7 @@ impl Client {
     }
 
     /// Asks for the end of a channel.
-    pub(in super::super) fn close(&mut self, channel: u16) {
+    pub(in super::super::super) fn close(&mut self, channel: u16) {
         if let Some(its) = self.usable(channel) {
             its.is_closing = true;
             let close = channel_close(Channel(channel), 200, "bye", (0, 0));
@@ -142,7 +144,7 @@ impl Client {
     }
 
     /// Publishes a message with its body in so many frames.
-    pub(in super::super) fn publish(
+    pub(in super::super::super) fn publish(
         &mut self,
         channel: u16,
         size: usize,
@@ -179,7 +181,7 @@ impl Client {
     }
 
     /// Begins a consumer, with a name of its own or without.
-    pub(in super::super) fn consume(
+    pub(in super::super::super) fn consume(
         &mut self,
         channel: u16,
         tag: &str,
@@ -214,7 +216,7 @@ impl Client {
     }
 
     /// Ends the consumer with the lowest name.
-    pub(in super::super) fn cancel(&mut self, channel: u16) {
+    pub(in super::super::super) fn cancel(&mut self, channel: u16) {
         let Some(its) = self.usable(channel) else {
             return;
         };
@@ -232,7 +234,7 @@ impl Client {
     }
 
     /// Asks for one message.
-    pub(in super::super) fn get(&mut self, channel: u16, no_ack: bool) {
+    pub(in super::super::super) fn get(&mut self, channel: u16, no_ack: bool) {
         if let Some(its) = self.usable(channel) {
             its.due.push_back(Due::Get { no_ack });
             self.wire
@@ -241,7 +243,12 @@ impl Client {
     }
 
     /// Acknowledges a delivery, and with `multiple` those before it.
-    pub(in super::super) fn acknowledge(&mut self, channel: u16, pick: usize, multiple: bool) {
+    pub(in super::super::super) fn acknowledge(
+        &mut self,
+        channel: u16,
+        pick: usize,
+        multiple: bool,
+    ) {
         let Some(its) = self.usable(channel) else {
             return;
         };
@@ -261,7 +268,7 @@ impl Client {
     }
 
     /// Commits a transaction, or rolls it back.
-    pub(in super::super) fn end_tx(&mut self, channel: u16, commits: bool) {
+    pub(in super::super::super) fn end_tx(&mut self, channel: u16, commits: bool) {
         let Some(its) = self.usable(channel) else {
             return;
         };
@@ -278,186 +285,34 @@ impl Client {
             .queue(channel, vec![tx(Channel(channel), number)], None);
     }
 
-    pub(in super::super) fn beat(&mut self) {
+    pub(in super::super::super) fn beat(&mut self) {
         self.wire.output.extend(heartbeat());
     }
 
     /// Takes what it is sent.
-    pub(in super::super) fn receive(&mut self, octets: &[u8]) {
+    pub(in super::super::super) fn receive(&mut self, octets: &[u8]) {
         for item in self.assembler.take(octets) {
             self.take(&item);
         }
     }
 
     /// Whether no frame and no content is half there.
-    pub(in super::super) fn is_between_contents(&self) -> bool {
+    pub(in super::super::super) fn is_between_contents(&self) -> bool {
         self.assembler.is_between_contents()
     }
 
     /// Whether a channel has been the same since a publish.
-    pub(in super::super) fn is_alive(&self, sent: &Sent) -> bool {
+    pub(in super::super::super) fn is_alive(&self, sent: &Sent) -> bool {
         let its = &self.channels[&sent.channel];
         its.is_open && !its.is_closing && its.life == sent.life
     }
 
     /// Answers that are due on channels that live.
-    pub(in super::super) fn is_at_rest(&self) -> bool {
+    pub(in super::super::super) fn is_at_rest(&self) -> bool {
         self.channels
             .values()
             .filter(|its| its.is_open)
             .all(|its| its.due.is_empty() && !its.is_closing)
-    }
-
-    fn take(&mut self, item: &Item) {
-        let text = || item.method.escape_ascii().to_string();
-        let read = read(&item.method);
-        if item.channel == 0 {
-            let Method::ConnectionClose(close) = read else {
-                panic!("the client is sent {}", text());
-            };
-            let reason = String::from_utf8_lossy(close.reply_text).into_owned();
-            assert_eq!(self.closed, None, "one close");
-            self.closed = Some((close.reply_code, reason));
-            return;
-        }
-        assert_eq!(self.closed, None, "the client is sent {}", text());
-        let its = self.channels.entry(item.channel).or_default();
-        assert!(its.is_open, "the channel is not open: {}", text());
-        match read {
-            Method::ChannelClose(close) => {
-                // One that has said the same still gets its answer.
-                its.is_open = its.is_closing && !self.wire.is_waiting(item.channel);
-                let reason = String::from_utf8_lossy(close.reply_text).into_owned();
-                self.channels_closed.push((close.reply_code, reason));
-                for number in self.wire.take_back(item.channel) {
-                    self.sent.remove(&number);
-                }
-                let number = Channel(item.channel);
-                self.wire
-                    .queue(item.channel, vec![channel_close_ok(number)], None);
-            }
-            Method::ChannelCloseOk => {
-                assert!(its.is_closing, "it has not closed the channel");
-                its.is_open = false;
-            }
-            // It has closed the channel: it listens to nothing else.
-            _ if its.is_closing => {}
-            Method::ChannelOpenOk => its.is_due(&Due::Open),
-            read => {
-                assert_ne!(
-                    its.due.front(),
-                    Some(&Due::Open),
-                    "before open-ok: {}",
-                    text()
-                );
-                self.take_open(item, read);
-            }
-        }
-    }
-
-    fn take_open(&mut self, item: &Item, read: Method<'_>) {
-        let its = self.channels.entry(item.channel).or_default();
-        match read {
-            Method::ConfirmSelectOk => {
-                its.is_due(&Due::Select);
-                its.is_selected = true;
-            }
-            Method::BasicAck(ack) => {
-                self.confirmed(item, ack.delivery_tag, ack.multiple, Fate::Acked)
-            }
-            Method::BasicNack(ack) => {
-                self.confirmed(item, ack.delivery_tag, ack.multiple, Fate::Nacked);
-            }
-            Method::BasicReturn(returned) => {
-                let key = String::from_utf8_lossy(returned.routing_key);
-                let number = key.parse().expect("a number");
-                assert_eq!(returned.exchange, b"e");
-                assert!(self.sent.contains_key(&number), "{number} was not sent");
-                if returned.reply_code == 311 {
-                    assert_eq!(item.body, b"");
-                    assert_eq!(item.properties, properties(number));
-                }
-                let told = self.told.entry(number).or_default();
-                told.push(Fate::Returned(returned.reply_code));
-            }
-            Method::BasicConsumeOk(tag) => {
-                let tag = String::from_utf8_lossy(tag).into_owned();
-                let Some(Due::Consume { tag: asked, no_ack }) = its.due.pop_front() else {
-                    panic!("no consumer {tag} was asked for");
-                };
-                assert!(asked.is_empty() || asked == tag);
-                its.consumers.insert(tag, no_ack);
-            }
-            Method::BasicCancelOk(tag) => {
-                let tag = String::from_utf8_lossy(tag).into_owned();
-                its.consumers.remove(&tag).expect("a consumer");
-                its.is_due(&Due::Cancel(tag));
-            }
-            Method::BasicDeliver(deliver) => {
-                let tag = String::from_utf8_lossy(deliver.consumer_tag).into_owned();
-                let no_ack = *its.consumers.get(&tag).expect("a consumer of this name");
-                its.delivered(deliver.delivery_tag, no_ack);
-                self.got(deliver.routing_key, &item.body);
-            }
-            Method::BasicGetOk(get_ok) => {
-                let Some(Due::Get { no_ack }) = its.due.pop_front() else {
-                    panic!("nothing was asked for");
-                };
-                its.delivered(get_ok.delivery_tag, no_ack);
-                self.got(get_ok.routing_key, &item.body);
-            }
-            Method::BasicGetEmpty => {
-                let due = its.due.pop_front();
-                assert!(
-                    matches!(due, Some(Due::Get { .. })),
-                    "nothing was asked for"
-                );
-            }
-            Method::Other(id) => {
-                assert_eq!(id.class, 90, "the client is sent {id:?}");
-                its.is_due(&Due::Tx(id.method));
-            }
-            other => panic!("the client is sent {other:?}"),
-        }
-    }
-
-    fn confirmed(&mut self, item: &Item, tag: u64, multiple: bool, fate: Fate) {
-        let its = self.channels.entry(item.channel).or_default();
-        assert!(its.is_selected, "a confirm before select-ok");
-        let number = its.outstanding.remove(&tag);
-        let number = number.unwrap_or_else(|| panic!("{tag} is not outstanding: {its:?}"));
-        self.told.entry(number).or_default().push(fate);
-        if multiple {
-            let later = its.outstanding.split_off(&tag);
-            for number in std::mem::replace(&mut its.outstanding, later).into_values() {
-                self.told.entry(number).or_default().push(fate);
-            }
-        }
-    }
-
-    fn got(&mut self, routing_key: &[u8], octets: &[u8]) {
-        let key = String::from_utf8_lossy(routing_key);
-        let number = key.parse().expect("a number");
-        assert_eq!(octets, body(number, octets.len()));
-        self.received.push((number, octets.len()));
-    }
-}
-
-impl ClientChannel {
-    fn is_due(&mut self, due: &Due) {
-        assert_eq!(self.due.pop_front().as_ref(), Some(due));
-    }
-
-    fn delivered(&mut self, tag: u64, no_ack: bool) {
-        assert!(
-            tag > self.last_delivery,
-            "{tag} after {}",
-            self.last_delivery
-        );
-        self.last_delivery = tag;
-        if !no_ack {
-            self.unacked.insert(tag);
-        }
     }
 }
 
