@@ -45,11 +45,14 @@ impl Connection {
         if !is_free || !is_legal {
             return false;
         }
-        if limits.heeds_addresses(direction) {
+        let address = if limits.heeds_addresses(direction) {
             method.address(&mut self.address);
-        }
+            &self.address[..]
+        } else {
+            &[]
+        };
         let size = common.body_size as u64;
-        if limits.judge(direction, &self.address, size) != Verdict::Allowed {
+        if limits.judge(direction, address, size) != Verdict::Allowed {
             return false;
         }
         if let (Side::Client, ChannelMode::Confirm(confirms)) = (from, &mut state.mode) {
@@ -214,6 +217,8 @@ impl Connection {
         content: ContentHeader,
         input: &[u8],
     ) -> Result<usize, Halt> {
+        // A fault is found before anything is noted, so that it is found again if this is met again.
+        header.whole(input)?;
         let due = self.channels.get_mut(&header.channel);
         let due = due.map(|state| state.contents.of_mut(from));
         let Some(due) = due else {

@@ -2,6 +2,7 @@
 
 mod cases;
 mod conversation;
+mod cuts;
 mod peer;
 mod schedule;
 mod words;

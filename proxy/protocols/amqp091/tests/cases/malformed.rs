@@ -327,6 +327,25 @@ fn a_broken_frame_that_goes_nowhere_harms_nobody_else() {
 }
 
 #[test]
+fn a_fault_is_the_same_whatever_stands_before_it() {
+    let mut header = Message::of(5).header();
+    *header.last_mut().expect("an end") = 0;
+    let octets = [Message::of(5).publish(), header.clone()].concat();
+    for before in [heartbeat(), Vec::new()] {
+        let mut raw = Raw::begun(Terms::default());
+        raw.says(Side::Client, &[&before[..], &octets].concat());
+        let at = header.len() - 1;
+        let text = format!(
+            "{} at octet {at} of the frame, sent by the client",
+            Fault::BadFrameEnd
+        );
+        raw.expect(Side::Client, &close(501, &text));
+        let publish = Message::of(5).publish();
+        raw.expect(Side::Broker, &[before, publish, close(320, &text)].concat());
+    }
+}
+
+#[test]
 fn what_stood_before_it_has_gone_on() {
     let mut raw = Raw::begun(Terms::default());
     let message = Message::of(50).whole();
