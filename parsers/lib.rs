@@ -4,6 +4,7 @@
 //! three ways, and never mixes them: a value, [`Parsed::NeedMore`], or an error that says at which
 //! octet what was wrong. Payloads are not parsed; a caller that knows their length counts them.
 
+pub mod amqp091;
 pub mod amqp10;
 pub mod mqtt;
 pub mod proxy_protocol;

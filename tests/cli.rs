@@ -120,7 +120,7 @@ fn what_is_not_understood_is_named_and_the_exit_code_is_64() {
         ),
         (
             &["--protocol=http"],
-            "--protocol \"http\": expected auto, amqp10 or mqtt",
+            "--protocol \"http\": expected auto, amqp10, amqp091 or mqtt",
         ),
         (
             &["--max-message-size=10 MB"],

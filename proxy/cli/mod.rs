@@ -63,7 +63,7 @@ pub struct Args {
     /// connections: what may be spoken; auto tells it by the first octets [default: auto]
     #[argh(
         option,
-        arg_name = "auto|amqp10|mqtt",
+        arg_name = "auto|amqp10|amqp091|mqtt",
         default = "ProtocolChoice::Auto",
         from_str_fn(values::protocol)
     )]

@@ -210,7 +210,7 @@ fn every_bad_word_is_refused_in_one_line() {
         ),
         (
             &["--protocol", "amqp"],
-            "--protocol \"amqp\": expected auto, amqp10 or mqtt",
+            "--protocol \"amqp\": expected auto, amqp10, amqp091 or mqtt",
         ),
         (
             &["--on-oversize", "drop"],

@@ -55,6 +55,7 @@ impl<T: Copy + PartialEq> Choices<T> {
 pub(crate) const PROTOCOL: Choices<ProtocolChoice> = Choices(&[
     ("auto", ProtocolChoice::Auto),
     ("amqp10", ProtocolChoice::Only("amqp10")),
+    ("amqp091", ProtocolChoice::Only("amqp091")),
     ("mqtt", ProtocolChoice::Only("mqtt")),
 ]);
 

@@ -259,6 +259,19 @@ fn limits_are_told_in_advance_unless_that_is_switched_off() {
 }
 
 #[test]
+fn each_protocol_of_the_list_has_a_word_of_its_own() {
+    for protocol in crate::protocols::PROTOCOLS {
+        let config = with(&format!("--protocol {}", protocol.name)).expect("a good configuration");
+        assert_eq!(config.protocol, ProtocolChoice::Only(protocol.name));
+        let report = config.report();
+        assert!(
+            report.contains(&format!("--protocol {}", protocol.name)),
+            "{report}"
+        );
+    }
+}
+
+#[test]
 fn the_report_has_every_flag_and_is_the_configuration_again() {
     let lines = [
         "",

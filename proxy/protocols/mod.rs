@@ -3,6 +3,7 @@
 //! Each has a folder here, which turns octets into messages, and one in the `parsers` crate, which
 //! turns them into frames. The relay knows this list and nothing of what is behind it.
 
+pub mod amqp091;
 pub mod amqp10;
 pub mod mqtt;
 
@@ -19,6 +20,11 @@ pub static PROTOCOLS: &[Protocol] = &[
         name: "amqp10",
         recognise: amqp10::recognise,
         open: amqp10::open,
+    },
+    Protocol {
+        name: "amqp091",
+        recognise: amqp091::recognise,
+        open: amqp091::open,
     },
     Protocol {
         name: "mqtt",

@@ -88,6 +88,31 @@ mod tests {
     }
 
     #[test]
+    fn protocols_that_begin_alike_are_told_apart_by_their_first_octets() {
+        for (octets, name) in [
+            (b"AMQP\x00\x00\x09\x01", "amqp091"),
+            (b"AMQP\x01\x01\x00\x09", "amqp091"),
+            (b"AMQP\x01\x01\x08\x00", "amqp091"),
+            (b"AMQP\x01\x01\x09\x01", "amqp091"),
+            (b"AMQP\x00\x01\x00\x00", "amqp10"),
+            (b"AMQP\x03\x01\x00\x00", "amqp10"),
+        ] {
+            for len in 0..8 {
+                let part = detect(&octets[..len], None);
+                assert!(matches!(part, Detection::NeedMore), "{len} of {name}");
+            }
+            let Detection::Known(protocol) = detect(octets, None) else {
+                panic!("{octets:02X?} is {name}");
+            };
+            assert_eq!(protocol.name, name);
+            assert!(matches!(detect(octets, Some("mqtt")), Detection::Unknown));
+        }
+        for octets in [b"AMQP\x00\x00\x0A\x00", b"AMQP\x02\x01\x00\x00"] {
+            assert!(matches!(detect(octets, None), Detection::Unknown));
+        }
+    }
+
+    #[test]
     fn a_tls_client_is_unknown_at_its_first_octet() {
         assert!(matches!(detect(&[0x16], None), Detection::Unknown));
     }

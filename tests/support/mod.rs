@@ -1,9 +1,9 @@
 //! What the tests of the sidecar as a whole share.
 //!
 //! [`Sidecar`] is the real program as a process of its own; [`FakeBroker`] and [`Raw`] are the two
-//! peers it stands between, each octet of which a test writes and reads itself; [`mqtt`] and
-//! [`amqp10`] write packets and frames and read answers without any code of the product;
-//! [`Mosquitto`] and [`RabbitMq`] are real brokers. Nothing here waits without a deadline.
+//! peers it stands between, each octet of which a test writes and reads itself; [`mqtt`],
+//! [`amqp10`] and [`amqp091`] write packets and frames and read answers without any code of the
+//! product; [`Mosquitto`] and [`RabbitMq`] are real brokers. Nothing here waits without a deadline.
 
 #![allow(
     dead_code,
@@ -15,6 +15,7 @@
     reason = "each test uses its part"
 )]
 
+pub mod amqp091;
 pub mod amqp10;
 mod conversation;
 mod mosquitto;

@@ -49,6 +49,15 @@ pub(super) const CASES: &[Case] = &[
         },
         batch: 100,
     },
+    Case {
+        name: "amqp-0-9-1-confirmed",
+        message: Message {
+            protocol: Protocol::Amqp091,
+            size: 100,
+            is_acknowledged: true,
+        },
+        batch: 100,
+    },
 ];
 
 const fn mqtt(protocol: Protocol, is_acknowledged: bool) -> Message {

@@ -1,0 +1,146 @@
+//! `--on-oversize detach` and `close`, transactions, a broker that is down and a sidecar that goes:
+//! what ends, what lives on, and what the client is told.
+
+use serde_json::{Value, json};
+
+use crate::plan::{Channel, Library, Mode, Plan, refusal};
+use crate::support::{RabbitMq, Release, Sidecar, free_port};
+use crate::{LIMIT, expect_counts, expect_queues};
+
+#[test]
+fn detach_ends_the_channel_of_the_message_and_the_other_channels_live_on() {
+    for release in [Release::V3, Release::V4] {
+        let broker = RabbitMq::shared(release);
+        for library in Library::ALL {
+            let case = format!("{release:?} and {library:?}");
+            let sidecar = sidecar(broker, "detach");
+            let queue = |name: &str| format!("detach-{library:?}-{name}");
+            let channel = |name, mode, sizes| Channel::with_sizes(queue(name), mode, sizes);
+            let mut plan = Plan::new(vec![
+                channel("ends", Mode::Confirm, vec![5 * LIMIT]),
+                channel("plain", Mode::Plain, vec![2 * LIMIT]),
+                channel("lives", Mode::Confirm, vec![LIMIT; 50]),
+            ]);
+            plan.failing = 2;
+            let sent = library.send(sidecar.listen(), &plan);
+            assert_eq!(sent["closed"], Value::Null, "{case}");
+            for (number, size) in [(0, 5 * LIMIT), (1, 2 * LIMIT)] {
+                let channel = &sent["channels"][number];
+                expect_error(library, &channel["error"], 311, &refusal(size, LIMIT));
+                assert_eq!(channel["outcomes"], json!([null, null]), "{case}");
+                assert_eq!(channel["returned"], json!([]), "{case}");
+            }
+            let lives = &sent["channels"][2];
+            assert_eq!(lives["error"], Value::Null, "{case}");
+            assert_eq!(lives["outcomes"], plan.outcomes(2, LIMIT), "{case}");
+            expect_counts(&sidecar, "send", 50 + 1, &[("detach", 2)]);
+            let counts = [("ends", 0), ("plain", 0), ("lives", 50 + 1)];
+            expect_queues(broker, &counts.map(|(name, count)| (queue(name), count)));
+        }
+    }
+}
+
+#[test]
+fn close_ends_the_connection_and_says_why() {
+    for release in [Release::V3, Release::V4] {
+        let broker = RabbitMq::shared(release);
+        for library in Library::ALL {
+            let sidecar = sidecar(broker, "close");
+            let queue = format!("close-{library:?}");
+            let mut sizes = vec![LIMIT; 10];
+            sizes.push(5 * LIMIT);
+            let mut plan = Plan::new(vec![Channel::with_sizes(
+                queue.clone(),
+                Mode::Confirm,
+                sizes,
+            )]);
+            plan.failing = 1;
+            let sent = library.send(sidecar.listen(), &plan);
+            let error = match library {
+                // Its channels know better than its connection.
+                Library::Lapin => &sent["channels"][0]["error"],
+                _ => &sent["closed"],
+            };
+            expect_error(library, error, 320, &refusal(5 * LIMIT, LIMIT));
+            sidecar.metric_becomes("sizegate_connections_active", &[], 0.0);
+            expect_counts(&sidecar, "send", 10, &[("close", 1)]);
+            expect_queues(broker, &[(queue, 10)]);
+        }
+    }
+}
+
+#[test]
+fn a_transaction_is_committed_as_a_whole_or_not_at_all() {
+    for release in [Release::V3, Release::V4] {
+        let broker = RabbitMq::shared(release);
+        let limit = LIMIT.to_string();
+        let sidecar = Sidecar::start(broker.address(), &["--max-message-size", &limit]);
+        let channel = |name: &str, sizes| Channel::with_sizes(name.to_owned(), Mode::Tx, sizes);
+        let mut plan = Plan::new(vec![
+            channel("tx-whole", vec![LIMIT; 10]),
+            channel("tx-not", vec![LIMIT, LIMIT + 1, LIMIT]),
+        ]);
+        plan.failing = 1;
+        // The one library of these that commits.
+        let sent = Library::Pika.send(sidecar.listen(), &plan);
+        assert_eq!(sent["closed"], Value::Null);
+        assert_eq!(sent["channels"][0]["error"], Value::Null);
+        let error = &sent["channels"][1]["error"];
+        expect_error(Library::Pika, error, 311, &refusal(LIMIT + 1, LIMIT));
+        expect_counts(&sidecar, "send", 10 + 1 + 1, &[("detach", 1)]);
+        let counts = [("tx-whole", 10 + 1), ("tx-not", 0)];
+        expect_queues(
+            broker,
+            &counts.map(|(name, count)| (name.to_owned(), count)),
+        );
+    }
+}
+
+#[test]
+fn every_library_understands_that_the_broker_is_down() {
+    let sidecar = Sidecar::start_before(&format!("127.0.0.1:{}", free_port()), &[]);
+    for library in Library::ALL {
+        let closed = library.idle(sidecar.listen(), || panic!("there is no broker"));
+        if matches!(library, Library::AioPika | Library::Amqplib) {
+            // They fail over being told no here, be it by RabbitMQ, and keep the reason to themselves.
+            let said = closed[1].as_str().unwrap().replace('.', "");
+            assert!(said.contains("ConnectionClose"), "{library:?}: {said}");
+            continue;
+        }
+        expect_error(library, &closed, 320, "The broker cannot be reached");
+    }
+}
+
+#[test]
+fn every_library_hears_the_goodbye_of_a_sidecar_that_goes() {
+    for release in [Release::V3, Release::V4] {
+        let broker = RabbitMq::shared(release);
+        for library in Library::ALL {
+            let flags = ["--drain-timeout", "0s", "--linger", "20s"];
+            let mut sidecar = Sidecar::start(broker.address(), &flags);
+            let closed = library.idle(sidecar.listen(), || sidecar.signal("TERM"));
+            expect_error(library, &closed, 320, "sizegate is shutting down");
+            assert_eq!(
+                sidecar.wait().code(),
+                Some(0),
+                "{release:?} and {library:?}"
+            );
+        }
+    }
+}
+
+fn sidecar(broker: &RabbitMq, on_oversize: &str) -> Sidecar {
+    let limit = LIMIT.to_string();
+    let flags = ["--max-message-size", &limit, "--on-oversize", on_oversize];
+    Sidecar::start(broker.address(), &flags)
+}
+
+/// The library was told a code and a text; where it keeps no code of its own, the text has it.
+fn expect_error(library: Library, error: &Value, code: u16, text: &str) {
+    let said = error[1]
+        .as_str()
+        .unwrap_or_else(|| panic!("{library:?}: {error}"));
+    assert!(said.contains(text), "{library:?}: {error}");
+    let is_coded = error[0] == code || (error[0].is_null() && said.contains(&code.to_string()));
+    assert!(is_coded, "{library:?}: {error}");
+}
