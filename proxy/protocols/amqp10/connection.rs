@@ -13,6 +13,7 @@ use parsers::amqp10::{Channel, Close, Malformed, encode};
 use super::PerSide;
 use super::act::{Act, Halt};
 use super::link::direction;
+use super::oversize::Closing;
 use super::refuse::{Greeted, Why, Word, sasl_offer};
 use super::session::Session;
 use crate::gate::{
@@ -101,19 +102,6 @@ pub(super) struct Claim {
     pub(super) has_begun: bool,
     /// Whether the mechanism that it chose may hide what follows.
     pub(super) is_opaque: bool,
-}
-
-/// A refusal that closes the connection, as soon as its sender has been told.
-#[derive(Debug)]
-pub(super) struct Closing {
-    /// The side that sends the message.
-    pub(super) from: Side,
-    /// Its session, link and delivery-id.
-    pub(super) at: (usize, usize, u32),
-    /// Why.
-    pub(super) why: Why,
-    /// Whether its sender has been told.
-    pub(super) is_answered: bool,
 }
 
 impl Connection {

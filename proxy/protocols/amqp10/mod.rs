@@ -13,6 +13,7 @@ mod flow;
 mod frames;
 mod handshake;
 mod link;
+mod links;
 mod oversize;
 mod refuse;
 mod release;
@@ -21,6 +22,7 @@ mod session;
 mod tests;
 mod transfer;
 mod translate;
+mod windows;
 
 use parsers::Parsed;
 use parsers::amqp10::{Protocol, protocol_header};

@@ -6,12 +6,25 @@
 
 use super::act::{Act, Answer, Halt};
 use super::arrival::Arrival;
-use super::connection::{Closing, Connection};
+use super::connection::Connection;
 use super::delivery::{Course, Delivery};
 use super::link::LinkState;
 use super::refuse::{Size, Why, Word, text};
 use crate::gate::{Ending, Reason, Side};
 use crate::policy::Limit;
+
+/// A refusal that closes the connection, as soon as its sender has been told.
+#[derive(Debug)]
+pub(super) struct Closing {
+    /// The side that sends the message.
+    pub(super) from: Side,
+    /// Its session, link and delivery-id.
+    pub(super) at: (usize, usize, u32),
+    /// Why.
+    pub(super) why: Why,
+    /// Whether its sender has been told.
+    pub(super) is_answered: bool,
+}
 
 impl Connection {
     /// Throws away a frame of a link that sizegate has detached.
