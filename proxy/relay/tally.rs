@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::gate::{Direction, Ending, Gate, Identity, Limits, Meter, Refusal, Report, VerdictKind};
+use crate::gate::{
+    Direction, Ending, Gate, Identity, Limits, Meter, Outcome, Refusal, Report, VerdictKind,
+};
 use crate::telemetry::{self, Active, Closed, Metrics, ProtocolMetrics, RefusalLog, Who};
 
 /// The account of one connection.
@@ -27,6 +29,8 @@ pub(super) struct Tally {
     carried: [u64; 2],
     /// Which refusals get a line.
     refusals: RefusalLog,
+    /// Pre-settled messages under way, as the metrics have it.
+    unsettled: u64,
 }
 
 impl Tally {
@@ -42,6 +46,7 @@ impl Tally {
             since: Instant::now(),
             carried: [0; 2],
             refusals: RefusalLog::default(),
+            unsettled: 0,
         }
     }
 
@@ -56,6 +61,8 @@ impl Tally {
     /// down.
     pub(super) fn take(&mut self, meter: &mut Meter, carried: [u64; 2], gate: &dyn Gate) {
         self.protocol.absorb(meter);
+        self.metrics.presettled(meter);
+        self.note_unsettled(gate.unsettled());
         let forwarded = carried.into_iter().zip(meter.released);
         let forwarded = forwarded.map(|(carried, released)| carried + released);
         let sums = Direction::ALL.into_iter().zip(&mut self.carried);
@@ -65,6 +72,14 @@ impl Tally {
         }
         for report in meter.reports.drain(..) {
             self.report(&report, gate);
+        }
+    }
+
+    #[inline]
+    fn note_unsettled(&mut self, now: u64) {
+        if now != self.unsettled {
+            self.metrics.unsettled(self.unsettled, now);
+            self.unsettled = now;
         }
     }
 
@@ -85,13 +100,19 @@ impl Tally {
     }
 
     /// Books the end of the connection.
-    pub(super) fn close(self, ending: Ending, gate: Option<&dyn Gate>) {
+    pub(super) fn close(mut self, ending: Ending, gate: Option<&dyn Gate>) {
         self.protocol.closed(ending);
+        let lost = gate.map_or(0, Gate::unsettled);
+        let mut meter = Meter::default();
+        meter.outcome(Outcome::Lost, lost);
+        self.metrics.presettled(&meter);
+        self.note_unsettled(0);
         let [sent, received] = self.carried;
         let closed = Closed {
             sent,
             received,
             lasted: self.since.elapsed(),
+            lost,
         };
         let suppressed = self.refusals.suppressed();
         let identity = gate.map(Gate::identity).unwrap_or_default();
@@ -115,6 +136,9 @@ impl Tally {
                 size,
                 limit,
             } => telemetry::control_oversize(&who, *side, *verdict, *size, *limit),
+            Report::NotAccepted(messages) => {
+                self.refusals.not_accepted(Instant::now(), &who, messages);
+            }
             Report::Malformed { side, what } => {
                 self.protocol.malformed(*side);
                 telemetry::malformed(&who, *side, what);

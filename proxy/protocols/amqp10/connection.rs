@@ -14,11 +14,13 @@ use super::PerSide;
 use super::act::{Act, Halt};
 use super::link::direction;
 use super::oversize::Closing;
+use super::presettled::{Dues, Presettled};
 use super::refuse::{Greeted, Why, Word, sasl_offer};
 use super::session::Session;
 use crate::gate::{
     Ending, Gate, HangUp, Identity, Limits, Meter, Phase, Reason, Report, Side, Step,
 };
+use crate::policy::Mode;
 use crate::protocols::{Opening, Settings};
 
 /// The gate of one AMQP 1.0 connection.
@@ -46,6 +48,10 @@ pub(super) struct Connection {
     pub(super) is_alone: bool,
     /// Whether frames of some delivery may be held or thrown away, so that a side may starve.
     pub(super) keeps: bool,
+    /// Whether what the client sends settled goes to the broker unsettled, and is restored.
+    pub(super) unsettles: bool,
+    /// What is to be said of such deliveries.
+    pub(super) dues: Dues,
 }
 
 /// One side of the connection.
@@ -123,6 +129,9 @@ impl Connection {
             farewell: None,
             is_alone: false,
             keeps: false,
+            unsettles: opening.settings.amqp10.presettled == Presettled::Unsettled
+                && opening.settings.policy.mode() == Mode::Enforce,
+            dues: Dues::default(),
         }
     }
 
@@ -268,7 +277,13 @@ impl Connection {
         };
         let mut decided = false;
         let step = match halt {
-            Halt::NeedMore(octets) => Step::More(octets),
+            Halt::NeedMore(octets) => {
+                if self.dues.are_there && self.sides.of(from.other()).words.is_empty() {
+                    self.say_dues(meter);
+                    decided = !self.sides.of(from.other()).words.is_empty();
+                }
+                Step::More(octets)
+            }
             Halt::Wait => Step::Wait,
             Halt::Act(act) => {
                 self.sides.of_mut(from).act = Some(act);
@@ -347,6 +362,10 @@ impl Gate for Connection {
 
     fn tick(&mut self) {
         self.take_tick();
+    }
+
+    fn unsettled(&self) -> u64 {
+        self.owed()
     }
 
     fn phase(&self) -> Phase {

@@ -118,17 +118,19 @@ impl Connection {
             Descriptor::Begin => self.begin(from, &body)?,
             Descriptor::Attach => return self.attach(from, &body),
             Descriptor::Flow => return self.flow(from, &body),
-            Descriptor::Disposition => return self.disposition(from, &body),
-            Descriptor::Detach => return self.detach(from, &body),
+            Descriptor::Disposition => return self.disposition(from, &body, meter),
+            Descriptor::Detach => return self.detach(from, &body, meter),
             Descriptor::End => {
                 let at = self.place(from, header.channel);
-                if at.is_some_and(|at| self.waits_for_frames(from, at)) {
+                if at.is_some_and(|at| self.has_to_wait(from, at)) {
                     return Err(Halt::Wait);
                 }
-                self.end_session(from, header.channel);
+                self.end_session(from, header.channel, meter);
             }
             Descriptor::Close => {
-                if (0..self.sessions.len()).any(|at| self.waits_for_frames(from, at)) {
+                // All of them begin to wait.
+                let waiting = (0..self.sessions.len()).filter(|&at| self.has_to_wait(from, at));
+                if waiting.count() > 0 {
                     return Err(Halt::Wait);
                 }
                 self.sides.of_mut(from).layer = Layer::Closed;
@@ -225,20 +227,25 @@ impl Connection {
         Halt::Over
     }
 
-    fn end_session(&mut self, from: Side, channel: Channel) {
+    fn end_session(&mut self, from: Side, channel: Channel, meter: &mut Meter) {
         let Some(at) = self.sides.of_mut(from).channels.remove(&channel) else {
             return;
         };
         if let Some(session) = self.session_mut(at) {
             session.ways.of_mut(from).queue.clear();
             *session.channels.of_mut(from) = None;
-            if session.is_ended(Side::Client)
-                && session.is_ended(Side::Broker)
-                && let Some(place) = self.sessions.get_mut(at)
-            {
-                *place = None;
+            if session.is_ended(Side::Client) && session.is_ended(Side::Broker) {
+                session.lose_all(meter);
+                if let Some(place) = self.sessions.get_mut(at) {
+                    *place = None;
+                }
             }
         }
+    }
+
+    /// Whether an end or a close of a side has to wait for something of a session.
+    fn has_to_wait(&mut self, from: Side, at: usize) -> bool {
+        self.waits_for_frames(from, at) || self.waits_for_outcomes(from, at)
     }
 
     /// Whether an end or a close of a side has to wait for frames of the session that its receiver

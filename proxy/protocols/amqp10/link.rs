@@ -1,6 +1,6 @@
 //! One link: who sends on it, under which limit, and what its two ends count.
 
-use parsers::amqp10::{Attach, Handle, ReceiverSettleMode, Role, Terminus};
+use parsers::amqp10::{Attach, Handle, ReceiverSettleMode, Role, SenderSettleMode, Terminus};
 
 use super::PerSide;
 use super::delivery::Delivery;
@@ -26,7 +26,10 @@ pub(super) struct Link {
     pub(super) limit: LinkLimit,
     /// Whether its receiver settles second.
     pub(super) second: bool,
-    /// Deliveries that the receiver has not seen and never will; wraps.
+    /// How its sender settles, as each side has said.
+    pub(super) snd_settle_mode: PerSide<Option<SenderSettleMode>>,
+    /// Deliveries that the receiver has not seen and never will, less credit that was given back to
+    /// it in the sender's name; wraps.
     pub(super) swallowed: u32,
     /// The delivery-count that the sender began with.
     pub(super) initial_delivery_count: Option<u32>,
@@ -34,6 +37,11 @@ pub(super) struct Link {
     pub(super) count: u32,
     /// The credit that the receiver gave last.
     pub(super) credit: Option<Credit>,
+    /// Pre-settled deliveries that have begun and that the broker has not settled; none unless they
+    /// go to it unsettled.
+    pub(super) unsettled: u32,
+    /// How much of the receiver's credit the sender was not told of because of them.
+    pub(super) withheld: u32,
     /// The delivery whose last frame has not come.
     pub(super) current: Option<Delivery>,
     /// Whether it goes on.
@@ -86,10 +94,13 @@ impl Link {
             address: None,
             limit: LinkLimit::Exempt,
             second: false,
+            snd_settle_mode: PerSide::default(),
             swallowed: 0,
             initial_delivery_count: None,
             count: 0,
             credit: None,
+            unsettled: 0,
+            withheld: 0,
             current: None,
             state: LinkState::Attached,
         }
@@ -99,6 +110,7 @@ impl Link {
     pub(super) fn attach(&mut self, side: Side, attach: &Attach<'_>, limits: Option<&Limits>) {
         *self.handles.of_mut(side) = Some(attach.handle);
         *self.attached.of_mut(side) = true;
+        *self.snd_settle_mode.of_mut(side) = Some(attach.snd_settle_mode);
         if side == self.sender {
             self.initial_delivery_count = attach.initial_delivery_count;
         }

@@ -1,14 +1,15 @@
 //! Attach and detach: links come and go, and a client is told in advance what is too large.
 
-use parsers::amqp10::{Attach, Performative, Role, encode};
+use parsers::amqp10::{Attach, Performative, Role, SenderSettleMode, encode};
 
 use super::act::{Act, Halt};
 use super::connection::Connection;
 use super::delivery::Delivery;
 use super::frames::unexpected;
-use super::link::{LinkLimit, LinkState};
+use super::link::{Link, LinkLimit, LinkState};
+use super::presettled::{Leaving, Patience};
 use super::refuse::Word;
-use crate::gate::{Direction, Side};
+use crate::gate::{Direction, Meter, Side};
 use crate::policy::{ByteSize, Mode};
 use crate::protocols::Advertise;
 
@@ -26,6 +27,9 @@ impl Connection {
         if session.handles.of(from).contains_key(&attach.handle) {
             return Err(unexpected(&body.header));
         }
+        if from == Side::Client && session.is_leaving(from, &attach) {
+            return Err(Halt::Wait);
+        }
         let Some(link_at) = session.place_of(from, &attach) else {
             return Err(self.too_many("links"));
         };
@@ -33,6 +37,7 @@ impl Connection {
             return Ok(len);
         };
         link.attach(from, &attach, self.limits.as_ref());
+        let mode = shown_mode(from, &attach, link).filter(|_| self.unsettles);
         if let LinkState::Detached(text) = link.state.clone() {
             // It was detached before this side answered its attach.
             let handle = attach.handle;
@@ -40,23 +45,29 @@ impl Connection {
             return Ok(len);
         }
         let limit = link.limit.clone();
-        match self.advertised(from, &attach, &limit) {
-            Some(size) => {
-                let mut head = Vec::new();
-                let value = encode::ulong(size);
-                let changes = [(Attach::MAX_MESSAGE_SIZE, &*value)];
-                let payload_len = body.payload_len();
-                let patched = body.patch(body.header.channel, payload_len, &changes, &mut head);
-                let fits = head.len() + payload_len <= self.frame_ceiling(from.other());
-                match patched.filter(|()| fits) {
-                    Some(()) => Err(Halt::Act(Act::Replace(
-                        body.payload_at as u64,
-                        head,
-                        payload_len as u64,
-                    ))),
-                    None => Ok(len),
-                }
-            }
+        let size = self.advertised(from, &attach, &limit).map(encode::ulong);
+        let mode = mode.map(|mode| encode::ubyte(mode as u8));
+        let changes = [
+            (Attach::SND_SETTLE_MODE, mode.as_deref()),
+            (Attach::MAX_MESSAGE_SIZE, size.as_deref()),
+        ];
+        let changes = changes.into_iter();
+        let changes: Vec<_> = changes
+            .filter_map(|(index, value)| Some((index, value?)))
+            .collect();
+        if changes.is_empty() {
+            return Ok(len);
+        }
+        let mut head = Vec::new();
+        let payload_len = body.payload_len();
+        let patched = body.patch(body.header.channel, payload_len, &changes, &mut head);
+        let fits = head.len() + payload_len <= self.frame_ceiling(from.other());
+        match patched.filter(|()| fits) {
+            Some(()) => Err(Halt::Act(Act::Replace(
+                body.payload_at as u64,
+                head,
+                payload_len as u64,
+            ))),
             None => Ok(len),
         }
     }
@@ -79,7 +90,12 @@ impl Connection {
     }
 
     /// A detach (AMQP 1.0 §2.7.7).
-    pub(super) fn detach(&mut self, from: Side, body: &Performative<'_>) -> Result<usize, Halt> {
+    pub(super) fn detach(
+        &mut self,
+        from: Side,
+        body: &Performative<'_>,
+        meter: &mut Meter,
+    ) -> Result<usize, Halt> {
         let detach = body.detach()?;
         let len = body.header.frame_len();
         let at = self.place(from, body.header.channel);
@@ -103,7 +119,7 @@ impl Connection {
             if is_left {
                 session.give_up_queue(from, |outgoing| outgoing.link == link_at);
             }
-            is_behind = !is_ours && session.is_queued(from, link_at);
+            is_behind = !is_ours && !is_left && !session.may_leave(from, link_at);
         } else {
             if session.is_queued(sender, link_at) {
                 session.give_up_queue(sender, |outgoing| outgoing.link == link_at);
@@ -117,11 +133,18 @@ impl Connection {
                 .patch(body.header.channel, 0, &[], &mut frame)
                 .is_some()
             {
-                let leaving = &mut session.ways.of_mut(from).leaving;
-                leaving.push((link_at, Word::Frame(frame)));
+                session.ways.of_mut(from).leaving.push(Leaving {
+                    link: link_at,
+                    handle: detach.handle,
+                    word: Word::Frame(frame),
+                    patience: Patience::Fresh,
+                });
+                self.dues.is_waited_for |= self.unsettles && from == Side::Client;
             }
         }
-        session.detach(from, detach.handle);
+        if let Some(session) = at.and_then(|at| self.session_mut(at)) {
+            session.detach(from, detach.handle, meter);
+        }
         if let Some(word) = answer {
             self.say(from, at.unwrap_or_default(), word);
         }
@@ -133,4 +156,21 @@ impl Connection {
             Ok(len)
         }
     }
+}
+
+/// The snd-settle-mode that the other side is shown where another one is said, while pre-settled
+/// deliveries go to the broker unsettled and are restored on their way to clients.
+///
+/// Modes that leave no choice would forbid what comes (AMQP 1.0 §2.8.2). A client that asks for
+/// unsettled deliveries gets no others, and a broker that insists on settled ones too.
+fn shown_mode(from: Side, attach: &Attach<'_>, link: &Link) -> Option<SenderSettleMode> {
+    use SenderSettleMode::{Mixed, Settled, Unsettled};
+    let client = link.snd_settle_mode.client;
+    let shown = match (link.sender, from, attach.snd_settle_mode) {
+        (Side::Client, Side::Client, Settled) => Some(Mixed),
+        (Side::Client, Side::Broker, Mixed | Unsettled) if client == Some(Settled) => Some(Settled),
+        (Side::Broker, Side::Broker, Unsettled) if client != Some(Unsettled) => Some(Mixed),
+        _ => None,
+    };
+    shown.filter(|_| !matches!(link.limit, LinkLimit::Exempt))
 }

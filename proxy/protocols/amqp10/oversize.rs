@@ -9,6 +9,7 @@ use super::arrival::Arrival;
 use super::connection::Connection;
 use super::delivery::{Course, Delivery};
 use super::link::LinkState;
+use super::presettled::{Leaving, Patience};
 use super::refuse::{Size, Why, Word, text};
 use crate::gate::{Ending, Reason, Side};
 use crate::policy::Limit;
@@ -91,6 +92,9 @@ impl Connection {
         delivery.course = Course::Swallowed;
         let is_unseen = delivery.is_unseen;
         link.swallowed = link.swallowed.wrapping_add(u32::from(is_unseen));
+        if is_unseen && delivery.change.unsettles() {
+            link.unsettled = link.unsettled.saturating_sub(1);
+        }
         session.give_up(from, id, held + 1, is_unseen);
     }
 
@@ -133,7 +137,7 @@ impl Connection {
                 id: delivery.id,
                 settled: !delivery.second,
                 txn_id: delivery.txn_id.clone(),
-                text: text(Size::Whole(delivery.size), limit),
+                text: text(Size::Whole(delivery.size()), limit),
             };
             self.say(from, at.0, word);
         }
@@ -161,9 +165,9 @@ impl Connection {
         let (id, held) = (delivery.id, delivery.held_frames());
         let is_unseen = delivery.frames == 1 || held > 0;
         let size = if arrival.is_last() {
-            Size::Whole(delivery.size)
+            Size::Whole(delivery.size())
         } else {
-            Size::AtLeast(delivery.size)
+            Size::AtLeast(delivery.size())
         };
         delivery.course = Course::Swallowed;
         if arrival.is_last() {
@@ -182,9 +186,14 @@ impl Connection {
             let text = text.clone();
             match *handles.of(side) {
                 Some(handle) if is_behind && side == from => {
-                    let word = Word::Detach { handle, text };
+                    let leaving = Leaving {
+                        link: at.1,
+                        handle,
+                        word: Word::Detach { handle, text },
+                        patience: Patience::Over,
+                    };
                     if let Some(session) = self.session_mut(at.0) {
-                        session.ways.of_mut(from).leaving.push((at.1, word));
+                        session.ways.of_mut(from).leaving.push(leaving);
                     }
                 }
                 Some(handle) => self.say(side.other(), at.0, Word::Detach { handle, text }),
@@ -202,7 +211,7 @@ impl Connection {
             return Halt::Over;
         };
         let why = Why::Oversize {
-            size: delivery.size,
+            size: delivery.size(),
             limit: limit.clone(),
         };
         let id = delivery.id;
@@ -234,7 +243,7 @@ impl Connection {
             let translator = &session.ways.of(from).translator;
             translator.as_ref().is_some_and(|it| it.unsettled() > 0)
         });
-        if closing.is_answered && !unsettled {
+        if closing.is_answered && !unsettled && self.owed() == 0 {
             self.close_now();
         }
     }

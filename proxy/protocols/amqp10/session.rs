@@ -7,10 +7,11 @@ use parsers::amqp10::{Attach, Begin, Channel, Flow, Handle};
 use super::PerSide;
 use super::delivery::{Course, Delivery};
 use super::link::{Link, LinkState, sender};
+use super::presettled::{Accepts, Leaving, Owed, Patience};
 use super::refuse::Word;
 use super::release::Outgoing;
 use super::translate::{Frames, Translator};
-use crate::gate::Side;
+use crate::gate::{Meter, Side};
 
 /// A session that at least one side has begun and not ended.
 #[derive(Debug, Default)]
@@ -27,6 +28,10 @@ pub(super) struct Session {
     pub(super) handles: PerSide<BTreeMap<Handle, usize>>,
     /// What waits for the begin of the side in whose name it is said.
     pub(super) waiting: PerSide<Vec<Word>>,
+    /// Whether the client has ended it, which waits for outcomes.
+    pub(super) is_ending: bool,
+    /// For how long.
+    pub(super) patience: Patience,
 }
 
 /// The deliveries of one direction.
@@ -40,8 +45,12 @@ pub(super) struct Way {
     pub(super) is_paced: bool,
     /// Frames that may go out when their receiver takes more, in order; all of them are held.
     pub(super) queue: VecDeque<Outgoing>,
-    /// Links that sizegate has detached, and what their receiver is to be told behind what waits.
-    pub(super) leaving: Vec<(usize, Word)>,
+    /// Links that have come to an end of which their receiver has not been told yet.
+    pub(super) leaving: Vec<Leaving>,
+    /// Those that were settled when they came and that their receiver has to settle.
+    pub(super) owed: Owed,
+    /// Those that their receiver was sent settled, and of which their sender is to be told.
+    pub(super) accepts: Accepts,
     /// Their ids, once the sides do not number alike.
     pub(super) translator: Option<Translator>,
 }
@@ -126,7 +135,7 @@ impl Session {
     }
 
     /// Takes a side's handle off its link; the link is gone with the second one.
-    pub(super) fn detach(&mut self, side: Side, handle: Handle) {
+    pub(super) fn detach(&mut self, side: Side, handle: Handle, meter: &mut Meter) {
         let Some(at) = self.handles.of_mut(side).remove(&handle) else {
             return;
         };
@@ -138,7 +147,9 @@ impl Session {
                 return;
             }
             let (sender, is_closed) = (link.sender, link.is_closed);
+            let address = link.address.take();
             *place = None;
+            self.lose_link(at, address.as_deref(), meter);
             match &mut self.ways.of_mut(sender).translator {
                 Some(translator) if is_closed => translator.forget_link(at),
                 Some(translator) => translator.suspend_link(at),
@@ -206,6 +217,32 @@ impl Session {
         self.channels.of(side).is_none() && self.windows.of(side).is_some()
     }
 
+    /// The id that the receiver is to know a side's delivery on a link by, of which a frame goes out;
+    /// `oldest` is the first of those that are held. `None` if there are too many.
+    pub(super) fn number(
+        &mut self,
+        from: Side,
+        oldest: Option<u32>,
+        (id, link): (u32, usize),
+        is_changed: bool,
+    ) -> Option<u32> {
+        let way = self.ways.of_mut(from);
+        if way.translator.is_none()
+            && let Some(first) = oldest.or(is_changed.then_some(id))
+        {
+            // It overtakes a delivery that is held, or the two sides settle it each on its own.
+            way.number_from(first).note(id);
+        }
+        let Some(translator) = &mut way.translator else {
+            return Some(id);
+        };
+        let theirs = translator.forward(id, link)?;
+        if is_changed {
+            translator.part(id);
+        }
+        Some(theirs)
+    }
+
     /// Gives up frames of a side's delivery that its receiver will not see, and all of the delivery
     /// if that has seen nothing of it.
     pub(super) fn give_up(&mut self, from: Side, id: u32, frames: u32, is_unseen: bool) {
@@ -216,6 +253,9 @@ impl Session {
             let first = oldest.filter(|&oldest| (id.wrapping_sub(oldest) as i32) > 0);
             way.number_from(first.unwrap_or(id)).skip(id);
         } else if let Some(translator) = &mut way.translator {
+            if let Some(received) = translator.received(id) {
+                way.owed.remove(received);
+            }
             translator.forget(id);
             translator.skip(id);
         }
@@ -257,8 +297,8 @@ impl Session {
     /// What is to be said to the receiver of a link now that nothing of it waits any more.
     pub(super) fn take_leaving(&mut self, from: Side, link: usize) -> Option<Word> {
         let leaving = &mut self.ways.of_mut(from).leaving;
-        let at = leaving.iter().position(|&(leaving, _)| leaving == link)?;
-        Some(leaving.swap_remove(at).1)
+        let at = leaving.iter().position(|leaving| leaving.link == link)?;
+        Some(leaving.swap_remove(at).word)
     }
 }
 

@@ -176,6 +176,7 @@ fn the_end_of_a_connection_is_one_line_with_its_fields() {
     let amount = Closed {
         sent: 11,
         received: 22,
+        lost: 0,
         lasted: Duration::from_millis(1500),
     };
     let line = written(Format::Text, Level::INFO, || {

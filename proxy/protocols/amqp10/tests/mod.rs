@@ -74,6 +74,7 @@ impl Terms {
             advertise: self.advertise,
             amqp10: super::Settings {
                 on_opaque: OnOpaque::Close,
+                presettled: Default::default(),
             },
             hold: Arc::clone(hold),
         });

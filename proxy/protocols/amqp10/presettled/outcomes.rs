@@ -1,0 +1,234 @@
+//! What the broker says of pre-settled deliveries, what it is told of those that were restored, and
+//! what the client gets of both: credit.
+//!
+//! What has come together is said when all that is there of the broker's has been looked at, so that
+//! many settlements make one flow, and many restored deliveries one disposition.
+
+use parsers::amqp10::{DeliveryState, Disposition, delivery_state};
+
+use super::super::connection::Connection;
+use super::super::link::LinkState;
+use super::super::refuse::Word;
+use super::super::session::Session;
+use crate::gate::{Meter, NotAccepted, Outcome, Report, Side};
+
+/// What a connection has to say of pre-settled deliveries.
+#[derive(Debug, Default)]
+pub(in super::super) struct Dues {
+    /// Whether anything of the following, or some session has deliveries to accept.
+    pub(in super::super) are_there: bool,
+    /// Links whose client may have to be told of credit.
+    credit: Vec<(usize, usize)>,
+    /// Whether the end of something waits for outcomes.
+    pub(in super::super) is_waited_for: bool,
+}
+
+/// Deliveries of the broker that went to the client settled, to be accepted in its name.
+#[derive(Debug, Default)]
+pub(in super::super) struct Accepts {
+    /// Runs of the broker's delivery-ids, and whether the broker settles them second.
+    runs: Vec<(u32, u32, bool)>,
+    /// Deliveries that were restored, those included that the broker had settled itself.
+    restored: u64,
+}
+
+/// What is due once the last frame of a delivery has gone out, or one that is not the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum AtEnd {
+    /// A disposition, or more frames.
+    Wait,
+    /// Nothing: it is settled.
+    Forget,
+    /// Nothing: its sender has broken it off.
+    Abort,
+    /// That its sender is told that it was accepted, who settles it second or has settled it.
+    Accept(Acceptance),
+}
+
+/// How a restored delivery is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Acceptance {
+    /// By a disposition that settles it.
+    First,
+    /// By one that leaves that to its sender (AMQP 1.0 §2.8.3).
+    Second,
+    /// Not at all, since it was settled when it came.
+    Settled,
+}
+
+impl Accepts {
+    /// Adds a delivery that has gone out, by its sender's id.
+    pub(in super::super) fn add(&mut self, id: u32, acceptance: Acceptance) {
+        self.restored += 1;
+        let second = match acceptance {
+            Acceptance::Settled => return,
+            Acceptance::First => false,
+            Acceptance::Second => true,
+        };
+        match self.runs.last_mut() {
+            Some((_, last, same)) if *same == second && last.wrapping_add(1) == id => *last = id,
+            _ => self.runs.push((id, id, second)),
+        }
+    }
+}
+
+impl Connection {
+    /// Takes a disposition of the broker for the pre-settled deliveries among those that it names.
+    pub(in super::super) fn take_outcomes(
+        &mut self,
+        at: usize,
+        disposition: &Disposition<'_>,
+        meter: &mut Meter,
+    ) {
+        let Some(session) = self.session_mut(at) else {
+            return;
+        };
+        let run = (
+            disposition.first,
+            disposition.last.unwrap_or(disposition.first),
+        );
+        let outcome = disposition.state.and_then(outcome);
+        let owed = &mut session.ways.client.owed;
+        let answer = owed.disposition(run, disposition.settled, outcome);
+        for settled in &answer.settled {
+            let mut address = None;
+            if let Some(link) = session.at_mut(settled.link) {
+                let deliveries = u32::try_from(settled.deliveries).unwrap_or(u32::MAX);
+                link.unsettled = link.unsettled.saturating_sub(deliveries);
+                address = link.address.as_deref();
+            }
+            note(meter, settled.outcome, settled.deliveries, address);
+        }
+        for settled in answer.settled {
+            self.dues.are_there = true;
+            self.dues.credit.push((at, settled.link));
+        }
+        for (first, last) in answer.to_settle {
+            self.say(Side::Broker, at, Word::Settled { first, last });
+        }
+        self.let_leave(at);
+    }
+
+    /// Says what has come together.
+    pub(in super::super) fn say_dues(&mut self, meter: &mut Meter) {
+        if !std::mem::take(&mut self.dues.are_there) {
+            return;
+        }
+        for at in 0..self.sessions.len() {
+            let Some(session) = self.session_mut(at) else {
+                continue;
+            };
+            let accepts = std::mem::take(&mut session.ways.broker.accepts);
+            meter.restored += accepts.restored;
+            for (first, last, second) in accepts.runs {
+                let word = Word::Accepted {
+                    first,
+                    last,
+                    settled: !second,
+                };
+                self.say(Side::Broker, at, word);
+            }
+        }
+        for place in std::mem::take(&mut self.dues.credit) {
+            self.tell_credit(place);
+        }
+    }
+
+    /// Tells a client of credit that it has now, if that is due.
+    pub(in super::super) fn tell_credit(&mut self, place: (usize, usize)) {
+        let is_due = self.link_at(place).is_some_and(|link| {
+            link.state == LinkState::Attached
+                && link.handles.client.is_some()
+                && link.credit_is_due()
+        });
+        if is_due {
+            self.restore_credit(Side::Client, place);
+        }
+    }
+
+    /// Pre-settled deliveries whose outcome is due.
+    pub(in super::super) fn owed(&self) -> u64 {
+        let sessions = self.sessions.iter().flatten();
+        sessions.map(|session| session.ways.client.owed.len()).sum()
+    }
+}
+
+impl Session {
+    /// Notes that the last frame of a delivery has gone out, or one that is not the last; says
+    /// whether its sender is to be told something.
+    pub(in super::super) fn note_end(&mut self, from: Side, id: u32, at_end: AtEnd) -> bool {
+        let way = self.ways.of_mut(from);
+        if at_end == AtEnd::Wait {
+            return false;
+        }
+        let mut aborted = None;
+        if let Some(translator) = &mut way.translator {
+            if at_end == AtEnd::Abort
+                && let Some(received) = translator.received(id)
+            {
+                aborted = way.owed.remove(received);
+            }
+            translator.forget(id);
+        }
+        if let AtEnd::Accept(acceptance) = at_end {
+            way.accepts.add(id, acceptance);
+        }
+        if let Some(link) = aborted.and_then(|at| self.at_mut(at)) {
+            link.unsettled = link.unsettled.saturating_sub(1);
+        }
+        matches!(at_end, AtEnd::Accept(_))
+    }
+
+    /// Writes down that the broker will not say any more what became of the pre-settled deliveries
+    /// of a link.
+    pub(in super::super) fn lose_link(
+        &mut self,
+        at: usize,
+        address: Option<&str>,
+        meter: &mut Meter,
+    ) {
+        let lost = self.ways.client.owed.remove_link(at);
+        if lost > 0 {
+            note(meter, Outcome::Lost, lost, address);
+        }
+    }
+
+    /// The same for all links of a session that is over.
+    pub(in super::super) fn lose_all(&mut self, meter: &mut Meter) {
+        for at in 0..self.links.len() {
+            if self.ways.client.owed.len() == 0 {
+                return;
+            }
+            let address = self.at_mut(at).and_then(|link| link.address.clone());
+            self.lose_link(at, address.as_deref(), meter);
+        }
+    }
+}
+
+/// Writes down what became of pre-settled deliveries.
+fn note(meter: &mut Meter, outcome: Outcome, messages: u64, address: Option<&str>) {
+    meter.outcome(outcome, messages);
+    if outcome != Outcome::Accepted {
+        meter.reports.push(Report::NotAccepted(NotAccepted {
+            outcome,
+            messages,
+            address: address.map(Into::into),
+        }));
+    }
+}
+
+/// The outcome that a state is; none of those that tell how far a delivery has come.
+///
+/// What the broker calls by another name, it did not say in words that are known here.
+fn outcome(state: &[u8]) -> Option<Outcome> {
+    match delivery_state(state) {
+        DeliveryState::Accepted => Some(Outcome::Accepted),
+        DeliveryState::Rejected => Some(Outcome::Rejected),
+        DeliveryState::Released => Some(Outcome::Released),
+        DeliveryState::Modified => Some(Outcome::Modified),
+        DeliveryState::Received
+        | DeliveryState::Declared
+        | DeliveryState::Transactional { .. }
+        | DeliveryState::Other => None,
+    }
+}

@@ -1,0 +1,159 @@
+//! The credit that a client is let have while pre-settled deliveries of it are not settled.
+
+use parsers::amqp10::{Flow, Scalar, encode::uint};
+
+use super::super::link::Link;
+use super::super::session::Session;
+use crate::gate::Side;
+
+/// What a sender is told that it may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) struct Told {
+    /// The delivery-count up to which deliveries are known, in the sender's numbers, if that is said.
+    pub(in super::super) delivery_count: Option<u32>,
+    /// Deliveries beyond that.
+    pub(in super::super) link_credit: u32,
+}
+
+impl Link {
+    /// What the sender is to be told by the receiver's last word on the credit.
+    ///
+    /// That is the smaller of what is left of the credit, and of the last grant less the pre-settled
+    /// deliveries that are not settled. The sum of both numbers is what counts (AMQP 1.0 §2.6.7).
+    pub(in super::super) fn told(&self) -> Option<Told> {
+        let credit = self.credit?;
+        let as_it_is = Told {
+            delivery_count: credit.delivery_count,
+            link_credit: credit.link_credit,
+        };
+        let withheld = self.withheld_now();
+        if self.swallowed == 0 && withheld == 0 {
+            return Some(as_it_is);
+        }
+        let Some(known) = self.known() else {
+            return Some(as_it_is);
+        };
+        // Credit that was given back in the sender's name does not count before the beginning.
+        let before = self.initial_delivery_count.map_or(0, |initial| {
+            u32::try_from(initial.wrapping_sub(known) as i32).unwrap_or(0)
+        });
+        Some(Told {
+            delivery_count: Some(known.wrapping_add(before)),
+            link_credit: credit
+                .link_credit
+                .saturating_sub(withheld)
+                .saturating_sub(before),
+        })
+    }
+
+    /// The delivery-count that the receiver knew when it spoke last, in the sender's numbers.
+    fn known(&self) -> Option<u32> {
+        let known = self
+            .credit?
+            .delivery_count
+            .or(self.initial_delivery_count)?;
+        Some(known.wrapping_add(self.swallowed))
+    }
+
+    /// Deliveries that have begun and that the receiver did not know of when it spoke last.
+    fn ahead(&self) -> Option<i64> {
+        let sent = self.initial_delivery_count?.wrapping_add(self.count);
+        Some(i64::from(sent.wrapping_sub(self.known()?) as i32))
+    }
+
+    /// How much of the receiver's credit the sender must not have at present.
+    fn withheld_now(&self) -> u32 {
+        if self.unsettled == 0 {
+            return 0;
+        }
+        let (Some(credit), Some(ahead)) = (self.credit, self.ahead()) else {
+            return 0;
+        };
+        let withheld = (i64::from(self.unsettled) - ahead).clamp(0, credit.link_credit.into());
+        u32::try_from(withheld).unwrap_or(credit.link_credit)
+    }
+
+    /// Notes that the sender has been told, or is about to be.
+    pub(in super::super) fn note_told(&mut self) {
+        self.withheld = self.withheld_now();
+    }
+
+    /// Whether the sender is to be told now of credit that settlements have left it.
+    ///
+    /// One that has none left is told of any; another one when it has become half of the grant, so
+    /// that it does not get a flow for each of its messages.
+    pub(in super::super) fn credit_is_due(&self) -> bool {
+        let (Some(credit), Some(ahead)) = (self.credit, self.ahead()) else {
+            return false;
+        };
+        let gain = i64::from(self.withheld) - i64::from(self.withheld_now());
+        let left = i64::from(credit.link_credit) - ahead - i64::from(self.withheld);
+        let half = i64::from((credit.link_credit / 2).max(1));
+        gain > 0 && (left <= 0 || gain >= half)
+    }
+
+    /// Gives what is withheld of the credit back to a receiver that asks for it, since its sender can't.
+    /// Returns how much that is.
+    pub(in super::super) fn give_back(&mut self) -> u32 {
+        let withheld = self.withheld_now();
+        self.swallowed = self.swallowed.wrapping_sub(withheld);
+        withheld
+    }
+
+    /// The link-credit that a sender states to a receiver which knows it by this delivery-count.
+    pub(in super::super) fn stated_credit(&self, delivery_count: u32) -> Option<u32> {
+        let credit = self.credit?;
+        let known = credit.delivery_count.or(self.initial_delivery_count)?;
+        let ahead = i64::from(delivery_count.wrapping_sub(known) as i32);
+        u32::try_from((i64::from(credit.link_credit) - ahead).max(0)).ok()
+    }
+}
+
+impl Session {
+    /// What changes of a receiver's flow on its way to the sender of a link, whose credit it has
+    /// become; and the flow that tells the receiver of credit that it is given back.
+    pub(in super::super) fn pace(
+        &mut self,
+        sender: Side,
+        at: usize,
+        flow: &Flow,
+    ) -> (Vec<(usize, Scalar)>, Option<Flow>) {
+        let mut changes = Vec::new();
+        let Some(link) = self.at_mut(at) else {
+            return (changes, None);
+        };
+        let given_back = if flow.drain { link.give_back() } else { 0 };
+        link.note_told();
+        if let Some(told) = link.told() {
+            if told.delivery_count != flow.delivery_count
+                && let Some(delivery_count) = told.delivery_count
+            {
+                changes.push((Flow::DELIVERY_COUNT, uint(delivery_count)));
+            }
+            if Some(told.link_credit) != flow.link_credit {
+                changes.push((Flow::LINK_CREDIT, uint(told.link_credit)));
+            }
+        }
+        let back = (given_back > 0)
+            .then(|| self.count_flow(sender, at))
+            .flatten();
+        (changes, back)
+    }
+
+    /// A flow to the receiver of a link, in its sender's name, that says where that stands.
+    fn count_flow(&mut self, sender: Side, at: usize) -> Option<Flow> {
+        let link = self.at_mut(at)?;
+        let (handle, drain) = ((*link.handles.of(sender))?, link.credit?.drain);
+        let sent = link.initial_delivery_count?.wrapping_add(link.count);
+        let delivery_count = self.seen(sender, at, sent);
+        let link_credit = self.at_mut(at)?.stated_credit(delivery_count);
+        let session = self.flow_to(sender.other())?;
+        Some(Flow {
+            handle: Some(handle),
+            delivery_count: Some(delivery_count),
+            link_credit,
+            drain,
+            ..session
+        })
+    }
+}
