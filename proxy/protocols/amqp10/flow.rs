@@ -22,7 +22,7 @@ impl Connection {
         session.note_flow(from, &flow);
         session.tell(from.other());
         let mut changes: Vec<(usize, Scalar)> = Vec::new();
-        let mut given_back = None;
+        let (mut given_back, mut counted) = (None, None);
         // Of the deliveries that this side receives, and of those that it sends.
         if let Some((expected, window)) = session.window_to(from.other()) {
             if flow.next_incoming_id.is_some_and(|id| id != expected) {
@@ -44,8 +44,9 @@ impl Connection {
                 // What it says of the session holds; of the link the other side knows nothing more.
                 changes.extend((Flow::HANDLE..=Flow::DRAIN).map(|field| (field, null())));
             } else if link.sender == from {
+                counted = Some(link_at).filter(|_| link.pace.withheld > 0);
                 if let Some(count) = flow.delivery_count {
-                    let is_paced = link.withheld > 0;
+                    let is_paced = link.pace.withheld > 0;
                     let seen = session.seen(from, link_at, count);
                     if seen != count {
                         changes.push((Flow::DELIVERY_COUNT, uint(seen)));
@@ -56,11 +57,12 @@ impl Connection {
                     }
                 }
             } else {
-                link.credit = flow.link_credit.map(|link_credit| Credit {
+                let credit = flow.link_credit.map(|link_credit| Credit {
                     delivery_count: flow.delivery_count,
                     link_credit,
                     drain: flow.drain,
                 });
+                link.note_credit(credit);
                 let (told, back) = session.pace(from.other(), link_at, &flow);
                 changes.extend(told);
                 given_back = back;
@@ -70,6 +72,9 @@ impl Connection {
         self.sides.of_mut(from.other()).may_release |= is_freed;
         if let (Some(flow), Some(at)) = (given_back, at) {
             self.say(from, at, Word::Flow(flow));
+        }
+        if let (Some(link), Some(at)) = (counted, at) {
+            self.tell_credit((at, link));
         }
         changed(body, &changes)
     }

@@ -4,6 +4,7 @@ use parsers::amqp10::{Attach, Handle, ReceiverSettleMode, Role, SenderSettleMode
 
 use super::PerSide;
 use super::delivery::Delivery;
+use super::presettled::Pace;
 use crate::gate::{Direction, Limits, Side};
 use crate::policy::Limit;
 
@@ -40,8 +41,8 @@ pub(super) struct Link {
     /// Pre-settled deliveries that have begun and that the broker has not settled; none unless they
     /// go to it unsettled.
     pub(super) unsettled: u32,
-    /// How much of the receiver's credit the sender was not told of because of them.
-    pub(super) withheld: u32,
+    /// What its sender has been told of the receiver's credit because of them.
+    pub(super) pace: Pace,
     /// The delivery whose last frame has not come.
     pub(super) current: Option<Delivery>,
     /// Whether it goes on.
@@ -100,7 +101,7 @@ impl Link {
             count: 0,
             credit: None,
             unsettled: 0,
-            withheld: 0,
+            pace: Pace::default(),
             current: None,
             state: LinkState::Attached,
         }

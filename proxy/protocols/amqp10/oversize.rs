@@ -92,8 +92,12 @@ impl Connection {
         delivery.course = Course::Swallowed;
         let is_unseen = delivery.is_unseen;
         link.swallowed = link.swallowed.wrapping_add(u32::from(is_unseen));
-        if is_unseen && delivery.change.unsettles() {
-            link.unsettled = link.unsettled.saturating_sub(1);
+        link.pace.untold += i64::from(is_unseen);
+        if is_unseen && (delivery.change.unsettles() || delivery.change.is_undecided()) {
+            link.stays_as_it_is();
+        }
+        if !is_unseen {
+            session.disown(from, id);
         }
         session.give_up(from, id, held + 1, is_unseen);
     }
@@ -178,6 +182,9 @@ impl Connection {
         let handles = link.handles.clone();
         let mut is_behind = false;
         if let Some(session) = self.session_mut(at.0) {
+            if !is_unseen {
+                session.disown(from, id);
+            }
             session.give_up(from, id, held + 1, is_unseen);
             session.give_up_queue(from, |outgoing| outgoing.link == at.1 && outgoing.id == id);
             is_behind = session.is_queued(from, at.1);

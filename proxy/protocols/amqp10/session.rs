@@ -28,6 +28,8 @@ pub(super) struct Session {
     pub(super) handles: PerSide<BTreeMap<Handle, usize>>,
     /// What waits for the begin of the side in whose name it is said.
     pub(super) waiting: PerSide<Vec<Word>>,
+    /// Links whose client may have to be told of credit, by their places.
+    pub(super) credit_dues: Vec<usize>,
     /// Whether the client has ended it, which waits for outcomes.
     pub(super) is_ending: bool,
     /// For how long.
@@ -253,9 +255,6 @@ impl Session {
             let first = oldest.filter(|&oldest| (id.wrapping_sub(oldest) as i32) > 0);
             way.number_from(first.unwrap_or(id)).skip(id);
         } else if let Some(translator) = &mut way.translator {
-            if let Some(received) = translator.received(id) {
-                way.owed.remove(received);
-            }
             translator.forget(id);
             translator.skip(id);
         }

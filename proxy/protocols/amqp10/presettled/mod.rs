@@ -19,6 +19,7 @@ use parsers::amqp10::encode::binary;
 pub(super) use change::{Change, Head, How, Rewrite, candidate, decide};
 pub(super) use outcomes::{Acceptance, Accepts, AtEnd, Dues};
 pub(super) use owed::Owed;
+pub(super) use pacing::Pace;
 pub(super) use patience::{Leaving, Patience};
 
 /// What is done with deliveries that clients send settled.

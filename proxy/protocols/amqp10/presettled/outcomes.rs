@@ -15,10 +15,8 @@ use crate::gate::{Meter, NotAccepted, Outcome, Report, Side};
 /// What a connection has to say of pre-settled deliveries.
 #[derive(Debug, Default)]
 pub(in super::super) struct Dues {
-    /// Whether anything of the following, or some session has deliveries to accept.
+    /// Whether some session may have deliveries to accept, or credit to tell of.
     pub(in super::super) are_there: bool,
-    /// Links whose client may have to be told of credit.
-    credit: Vec<(usize, usize)>,
     /// Whether the end of something waits for outcomes.
     pub(in super::super) is_waited_for: bool,
 }
@@ -99,10 +97,9 @@ impl Connection {
             }
             note(meter, settled.outcome, settled.deliveries, address);
         }
-        for settled in answer.settled {
-            self.dues.are_there = true;
-            self.dues.credit.push((at, settled.link));
-        }
+        let links = answer.settled.iter().map(|settled| settled.link);
+        session.credit_dues.extend(links);
+        self.dues.are_there |= !answer.settled.is_empty();
         for (first, last) in answer.to_settle {
             self.say(Side::Broker, at, Word::Settled { first, last });
         }
@@ -118,6 +115,7 @@ impl Connection {
             let Some(session) = self.session_mut(at) else {
                 continue;
             };
+            let credit_dues = std::mem::take(&mut session.credit_dues);
             let accepts = std::mem::take(&mut session.ways.broker.accepts);
             meter.restored += accepts.restored;
             for (first, last, second) in accepts.runs {
@@ -128,9 +126,9 @@ impl Connection {
                 };
                 self.say(Side::Broker, at, word);
             }
-        }
-        for place in std::mem::take(&mut self.dues.credit) {
-            self.tell_credit(place);
+            for link in credit_dues {
+                self.tell_credit((at, link));
+            }
         }
     }
 
@@ -161,22 +159,31 @@ impl Session {
         if at_end == AtEnd::Wait {
             return false;
         }
-        let mut aborted = None;
-        if let Some(translator) = &mut way.translator {
-            if at_end == AtEnd::Abort
-                && let Some(received) = translator.received(id)
-            {
-                aborted = way.owed.remove(received);
-            }
-            translator.forget(id);
-        }
         if let AtEnd::Accept(acceptance) = at_end {
             way.accepts.add(id, acceptance);
         }
-        if let Some(link) = aborted.and_then(|at| self.at_mut(at)) {
-            link.unsettled = link.unsettled.saturating_sub(1);
+        if at_end == AtEnd::Abort {
+            self.disown(from, id);
         }
-        matches!(at_end, AtEnd::Accept(_))
+        if let Some(translator) = &mut self.ways.of_mut(from).translator {
+            translator.forget(id);
+        }
+        matches!(at_end, AtEnd::Abort | AtEnd::Accept(_))
+    }
+
+    /// Takes a delivery that has begun to go out from among those that are to be settled, because the
+    /// rest of it never will.
+    pub(in super::super) fn disown(&mut self, from: Side, id: u32) {
+        let way = self.ways.of_mut(from);
+        let translator = way.translator.as_ref();
+        let received = translator.and_then(|translator| translator.received(id));
+        let Some(at) = received.and_then(|received| way.owed.remove(received)) else {
+            return;
+        };
+        if let Some(link) = self.at_mut(at) {
+            link.unsettled = link.unsettled.saturating_sub(1);
+            self.credit_dues.push(at);
+        }
     }
 
     /// Writes down that the broker will not say any more what became of the pre-settled deliveries

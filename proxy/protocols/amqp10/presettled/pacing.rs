@@ -2,7 +2,7 @@
 
 use parsers::amqp10::{Flow, Scalar, encode::uint};
 
-use super::super::link::Link;
+use super::super::link::{Credit, Link};
 use super::super::session::Session;
 use crate::gate::Side;
 
@@ -15,7 +15,38 @@ pub(in super::super) struct Told {
     pub(in super::super) link_credit: u32,
 }
 
+/// What the sender of a link has been told of its receiver's credit.
+///
+/// What a client was told may be used up by deliveries that are on their way, so that only what it was
+/// never told can be disposed of otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in super::super) struct Pace {
+    /// The link-credit by which the receiver changed last how much it allows in all; a flow that
+    /// repeats that is no grant.
+    granted: u32,
+    /// How much of what the receiver allows was withheld from the sender when it was told last.
+    pub(in super::super) withheld: u32,
+    /// How much of it the sender has never been told of; below 0 if that has become less.
+    pub(in super::super) untold: i64,
+}
+
 impl Link {
+    /// Takes the receiver's last word on the credit.
+    pub(in super::super) fn note_credit(&mut self, credit: Option<Credit>) {
+        let before = self.allowed();
+        self.credit = credit;
+        let (Some(credit), Some(now)) = (credit, self.allowed()) else {
+            return;
+        };
+        let (from, to) = before.unwrap_or((now.0, 0));
+        let known = i64::from(now.0.wrapping_sub(from) as i32);
+        let more = known + i64::from(now.1) - i64::from(to);
+        self.pace.untold += more;
+        if more != 0 {
+            self.pace.granted = credit.link_credit;
+        }
+    }
+
     /// What the sender is to be told by the receiver's last word on the credit.
     ///
     /// That is the smaller of what is left of the credit, and of the last grant less the pre-settled
@@ -30,52 +61,62 @@ impl Link {
         if self.swallowed == 0 && withheld == 0 {
             return Some(as_it_is);
         }
-        let Some(known) = self.known() else {
+        let Some((known, _)) = self.allowed() else {
             return Some(as_it_is);
         };
         // Credit that was given back in the sender's name does not count before the beginning.
         let before = self.initial_delivery_count.map_or(0, |initial| {
             u32::try_from(initial.wrapping_sub(known) as i32).unwrap_or(0)
         });
+        let link_credit = credit.link_credit.saturating_sub(withheld);
         Some(Told {
             delivery_count: Some(known.wrapping_add(before)),
-            link_credit: credit
-                .link_credit
-                .saturating_sub(withheld)
-                .saturating_sub(before),
+            link_credit: link_credit.saturating_sub(before),
         })
     }
 
-    /// The delivery-count that the receiver knew when it spoke last, in the sender's numbers.
-    fn known(&self) -> Option<u32> {
-        let known = self
-            .credit?
-            .delivery_count
-            .or(self.initial_delivery_count)?;
-        Some(known.wrapping_add(self.swallowed))
+    /// Up to where the receiver allows deliveries: the delivery-count that it knew when it spoke
+    /// last, in the sender's numbers, and the link-credit.
+    fn allowed(&self) -> Option<(u32, u32)> {
+        let credit = self.credit?;
+        let known = credit.delivery_count.or(self.initial_delivery_count)?;
+        Some((known.wrapping_add(self.swallowed), credit.link_credit))
     }
 
-    /// Deliveries that have begun and that the receiver did not know of when it spoke last.
-    fn ahead(&self) -> Option<i64> {
-        let sent = self.initial_delivery_count?.wrapping_add(self.count);
-        Some(i64::from(sent.wrapping_sub(self.known()?) as i32))
+    /// Deliveries that the receiver allows beyond those that have begun.
+    fn left(&self) -> Option<i64> {
+        let (known, credit) = self.allowed()?;
+        let begun = self.initial_delivery_count?.wrapping_add(self.count);
+        Some(i64::from(credit) - i64::from(begun.wrapping_sub(known) as i32))
     }
 
-    /// How much of the receiver's credit the sender must not have at present.
+    /// How much of what the receiver allows is withheld from the sender at present.
+    ///
+    /// Where the receiver wants it back, nothing is: it has got what the sender was never told of, and
+    /// gets the rest from the sender.
     fn withheld_now(&self) -> u32 {
+        let drain = self.credit.is_some_and(|credit| credit.drain);
+        if drain { 0 } else { self.unsettled_share() }
+    }
+
+    /// How much of what the receiver allows the sender must not have, because pre-settled deliveries
+    /// are not settled.
+    fn unsettled_share(&self) -> u32 {
+        let (Some(credit), Some(left)) = (self.credit, self.left()) else {
+            return 0;
+        };
         if self.unsettled == 0 {
             return 0;
         }
-        let (Some(credit), Some(ahead)) = (self.credit, self.ahead()) else {
-            return 0;
-        };
-        let withheld = (i64::from(self.unsettled) - ahead).clamp(0, credit.link_credit.into());
+        let paced = i64::from(self.pace.granted) - i64::from(self.unsettled);
+        let withheld = (left - paced).clamp(0, credit.link_credit.into());
         u32::try_from(withheld).unwrap_or(credit.link_credit)
     }
 
     /// Notes that the sender has been told, or is about to be.
     pub(in super::super) fn note_told(&mut self) {
-        self.withheld = self.withheld_now();
+        self.pace.withheld = self.withheld_now();
+        self.pace.untold = self.pace.untold.min(self.pace.withheld.into());
     }
 
     /// Whether the sender is to be told now of credit that settlements have left it.
@@ -83,21 +124,23 @@ impl Link {
     /// One that has none left is told of any; another one when it has become half of the grant, so
     /// that it does not get a flow for each of its messages.
     pub(in super::super) fn credit_is_due(&self) -> bool {
-        let (Some(credit), Some(ahead)) = (self.credit, self.ahead()) else {
+        let Some(left) = self.left() else {
             return false;
         };
-        let gain = i64::from(self.withheld) - i64::from(self.withheld_now());
-        let left = i64::from(credit.link_credit) - ahead - i64::from(self.withheld);
-        let half = i64::from((credit.link_credit / 2).max(1));
-        gain > 0 && (left <= 0 || gain >= half)
+        let withheld = i64::from(self.pace.withheld);
+        let gain = withheld - i64::from(self.withheld_now());
+        let half = i64::from((self.pace.granted / 2).max(1));
+        gain > 0 && (left <= withheld || gain >= half)
     }
 
-    /// Gives what is withheld of the credit back to a receiver that asks for it, since its sender can't.
-    /// Returns how much that is.
-    pub(in super::super) fn give_back(&mut self) -> u32 {
-        let withheld = self.withheld_now();
-        self.swallowed = self.swallowed.wrapping_sub(withheld);
-        withheld
+    /// Gives what the sender was never told of back to a receiver that asks for it, since its sender
+    /// can't. Returns how much that is.
+    fn give_back(&mut self) -> u32 {
+        let untold = u32::try_from(self.pace.untold).unwrap_or(0);
+        let untold = untold.min(self.unsettled_share());
+        self.swallowed = self.swallowed.wrapping_sub(untold);
+        self.pace.untold -= i64::from(untold);
+        untold
     }
 
     /// The link-credit that a sender states to a receiver which knows it by this delivery-count.
