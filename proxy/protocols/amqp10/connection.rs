@@ -12,6 +12,7 @@ use parsers::amqp10::{Channel, Close, Malformed, encode};
 
 use super::PerSide;
 use super::act::{Act, Halt};
+use super::handshake::Claim;
 use super::link::direction;
 use super::oversize::Closing;
 use super::presettled::{Dues, Presettled};
@@ -95,26 +96,11 @@ pub(super) enum Layer {
     Opaque,
 }
 
-/// Who a client says it is.
-#[derive(Debug, Default)]
-pub(super) struct Claim {
-    /// The host that its open is for.
-    pub(super) vhost: Option<Box<str>>,
-    /// The user of its SASL exchange.
-    pub(super) user: Option<Box<str>>,
-    /// Its container-id.
-    pub(super) client: Option<Box<str>>,
-    /// Whether it has sent a sasl-init: the rest of the exchange waits for the broker.
-    pub(super) has_begun: bool,
-    /// Whether the mechanism that it chose may hide what follows.
-    pub(super) is_opaque: bool,
-}
-
 impl Connection {
     /// Sessions that may be begun at once.
     pub(super) const MOST_SESSIONS: usize = 1_024;
     /// Octets of words to a side that may wait; beyond it nothing more is taken of the other one.
-    const MOST_WORDS: usize = 64 * 1024;
+    pub(super) const MOST_WORDS: usize = 64 * 1024;
 
     pub(super) fn new(opening: &Opening<'_>) -> Self {
         Self {
@@ -171,6 +157,7 @@ impl Connection {
         if self.farewell.is_some() {
             return;
         }
+        self.say_accepts();
         let greeted = self.greeted(Side::Client);
         if let (Some(greeted), false) = (greeted, self.sides.client.is_closed) {
             why.write(greeted, &mut self.sides.client.words);
@@ -278,9 +265,9 @@ impl Connection {
         let mut decided = false;
         let step = match halt {
             Halt::NeedMore(octets) => {
-                if self.dues.are_there && self.sides.of(from.other()).words.is_empty() {
-                    self.say_dues(meter);
-                    decided = !self.sides.of(from.other()).words.is_empty();
+                if self.has_dues(from) && self.sides.client.words.is_empty() {
+                    self.say_dues();
+                    decided = !self.sides.client.words.is_empty();
                 }
                 Step::More(octets)
             }
@@ -335,6 +322,7 @@ impl Gate for Connection {
             && (act.is_some()
                 || self.farewell.is_some()
                 || self.sides.of(from).may_release
+                || self.has_dues(from)
                 || !self.sides.of(from.other()).words.is_empty())
     }
 

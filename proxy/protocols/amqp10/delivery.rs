@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use parsers::amqp10::Transfer;
 
-use super::presettled::{Acceptance, AtEnd, Change, How};
+use super::presettled::{AtEnd, Change};
 use crate::gate::Reservation;
 use crate::policy::Limit;
 
@@ -107,15 +107,15 @@ impl Delivery {
 
     /// What is due when a frame of it has gone out.
     pub(super) fn at_end(&self, is_last: bool, is_aborted: bool) -> AtEnd {
-        let restores = matches!(&self.change, Change::Made(it) if it.how == How::Restored);
-        match (restores, self.settled, self.second) {
-            _ if is_aborted => AtEnd::Abort,
-            _ if !is_last => AtEnd::Wait,
-            (false, false, _) => AtEnd::Wait,
-            (false, true, _) => AtEnd::Forget,
-            (true, true, _) => AtEnd::Accept(Acceptance::Settled),
-            (true, false, false) => AtEnd::Accept(Acceptance::First),
-            (true, false, true) => AtEnd::Accept(Acceptance::Second),
+        if is_aborted {
+            AtEnd::Abort
+        } else if is_last && self.settled {
+            AtEnd::Forget
+        } else if is_last && self.change.restores() {
+            let second = self.second;
+            AtEnd::Accept { second }
+        } else {
+            AtEnd::Wait
         }
     }
 

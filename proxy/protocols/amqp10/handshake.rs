@@ -16,6 +16,21 @@ use super::refuse::Why;
 use crate::gate::{Ending, Gate, Meter, Reason, Report, Side};
 use crate::policy::AddressSyntax;
 
+/// Who a client says it is.
+#[derive(Debug, Default)]
+pub(super) struct Claim {
+    /// The host that its open is for.
+    pub(super) vhost: Option<Box<str>>,
+    /// The user of its SASL exchange.
+    pub(super) user: Option<Box<str>>,
+    /// Its container-id.
+    pub(super) client: Option<Box<str>>,
+    /// Whether it has sent a sasl-init: the rest of the exchange waits for the broker.
+    pub(super) has_begun: bool,
+    /// Whether the mechanism that it chose may hide what follows.
+    pub(super) is_opaque: bool,
+}
+
 impl Connection {
     /// A protocol header; what it asks for is what follows.
     pub(super) fn protocol_header(&mut self, from: Side, input: &[u8]) -> Result<usize, Halt> {

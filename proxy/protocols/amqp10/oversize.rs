@@ -81,6 +81,7 @@ impl Connection {
         let Some(session) = self.session_mut(at.0) else {
             return;
         };
+        let has_begun = session.has_begun(from, at.1);
         let Some(link) = session.at_mut(at.1) else {
             return;
         };
@@ -88,7 +89,7 @@ impl Connection {
             return;
         };
         let (id, held) = (delivery.id, delivery.held_frames());
-        delivery.is_unseen = delivery.frames == 1 || held > 0;
+        delivery.is_unseen = delivery.frames == 1 || held > 0 || !has_begun;
         delivery.course = Course::Swallowed;
         let is_unseen = delivery.is_unseen;
         link.swallowed = link.swallowed.wrapping_add(u32::from(is_unseen));
@@ -100,6 +101,8 @@ impl Connection {
             session.disown(from, id);
         }
         session.give_up(from, id, held + 1, is_unseen);
+        // Frames of it that were let go may wait for their receiver.
+        session.give_up_queue(from, |outgoing| outgoing.link == at.1 && outgoing.id == id);
     }
 
     /// Refuses one delivery; the rest of it is thrown away as it comes.

@@ -7,7 +7,7 @@ use parsers::amqp10::{Attach, Begin, Channel, Flow, Handle};
 use super::PerSide;
 use super::delivery::{Course, Delivery};
 use super::link::{Link, LinkState, sender};
-use super::presettled::{Accepts, Leaving, Owed, Patience};
+use super::presettled::{Leaving, Owed, Patience};
 use super::refuse::Word;
 use super::release::Outgoing;
 use super::translate::{Frames, Translator};
@@ -51,8 +51,9 @@ pub(super) struct Way {
     pub(super) leaving: Vec<Leaving>,
     /// Those that were settled when they came and that their receiver has to settle.
     pub(super) owed: Owed,
-    /// Those that their receiver was sent settled, and of which their sender is to be told.
-    pub(super) accepts: Accepts,
+    /// Those that were restored and are to be accepted in their receiver's name: runs of their
+    /// sender's ids, and whether they are settled second.
+    pub(super) accepts: Vec<(u32, u32, bool)>,
     /// Their ids, once the sides do not number alike.
     pub(super) translator: Option<Translator>,
 }
@@ -269,6 +270,14 @@ impl Session {
             self.give_up(from, outgoing.id, frames, outgoing.has_first);
         }
         self.ways.of_mut(from).queue = kept;
+    }
+
+    /// Whether the receiver of a link has seen something of the present delivery, unless that is held.
+    pub(super) fn has_begun(&self, from: Side, link: usize) -> bool {
+        let current = self.links.get(link).and_then(Option::as_ref);
+        let id = current.and_then(|link| Some(link.current.as_ref()?.id));
+        let mut queue = self.ways.of(from).queue.iter();
+        !queue.any(|it| it.link == link && it.has_first && Some(it.id) == id)
     }
 
     /// Throws away what follows on a link, whose receiver has left it.

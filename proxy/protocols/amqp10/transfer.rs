@@ -271,6 +271,8 @@ impl Connection {
         if arrival.is_last() {
             if !delivery.is_counted {
                 meter.message(direction, VerdictKind::Allowed, size);
+                let restores = delivery.change.restores() && !transfer.aborted;
+                meter.restored += u64::from(restores);
             }
             link.current = None;
         }
@@ -339,6 +341,7 @@ impl Connection {
             return Halt::Over;
         };
         let has_room = held.reservation.grow(len as u64);
+        let restores = delivery.change.restores();
         let is_known = *until == Until::Head && !delivery.change.is_undecided();
         let then = match (is_last, has_room && !is_known) {
             (true, _) => Then::Release,
@@ -350,6 +353,7 @@ impl Connection {
         }
         if is_last {
             meter.message(direction, VerdictKind::Allowed, size);
+            meter.restored += u64::from(restores);
         }
         Halt::Act(Act::Hold(HoldFrame {
             at,

@@ -67,6 +67,11 @@ impl Change {
         }
     }
 
+    /// Whether it makes the delivery settled again.
+    pub(in super::super) fn restores(&self) -> bool {
+        matches!(self, Self::Made(rewrite) if rewrite.how == How::Restored)
+    }
+
     /// What is changed about the frame that goes on now, or is about to.
     pub(in super::super) fn for_frame(&mut self) -> Option<Rewrite> {
         match self {

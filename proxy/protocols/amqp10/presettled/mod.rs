@@ -17,7 +17,7 @@ mod patience;
 use parsers::amqp10::encode::binary;
 
 pub(super) use change::{Change, Head, How, Rewrite, candidate, decide};
-pub(super) use outcomes::{Acceptance, Accepts, AtEnd, Dues};
+pub(super) use outcomes::{AtEnd, Dues};
 pub(super) use owed::Owed;
 pub(super) use pacing::Pace;
 pub(super) use patience::{Leaving, Patience};

@@ -21,15 +21,6 @@ pub(in super::super) struct Dues {
     pub(in super::super) is_waited_for: bool,
 }
 
-/// Deliveries of the broker that went to the client settled, to be accepted in its name.
-#[derive(Debug, Default)]
-pub(in super::super) struct Accepts {
-    /// Runs of the broker's delivery-ids, and whether the broker settles them second.
-    runs: Vec<(u32, u32, bool)>,
-    /// Deliveries that were restored, those included that the broker had settled itself.
-    restored: u64,
-}
-
 /// What is due once the last frame of a delivery has gone out, or one that is not the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum AtEnd {
@@ -39,35 +30,12 @@ pub(in super::super) enum AtEnd {
     Forget,
     /// Nothing: its sender has broken it off.
     Abort,
-    /// That its sender is told that it was accepted, who settles it second or has settled it.
-    Accept(Acceptance),
-}
-
-/// How a restored delivery is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Acceptance {
-    /// By a disposition that settles it.
-    First,
-    /// By one that leaves that to its sender (AMQP 1.0 §2.8.3).
-    Second,
-    /// Not at all, since it was settled when it came.
-    Settled,
-}
-
-impl Accepts {
-    /// Adds a delivery that has gone out, by its sender's id.
-    pub(in super::super) fn add(&mut self, id: u32, acceptance: Acceptance) {
-        self.restored += 1;
-        let second = match acceptance {
-            Acceptance::Settled => return,
-            Acceptance::First => false,
-            Acceptance::Second => true,
-        };
-        match self.runs.last_mut() {
-            Some((_, last, same)) if *same == second && last.wrapping_add(1) == id => *last = id,
-            _ => self.runs.push((id, id, second)),
-        }
-    }
+    /// That its sender is told that it was accepted; by a disposition that settles it, or one that
+    /// leaves that to the sender (AMQP 1.0 §2.8.3).
+    Accept {
+        /// Whether it is left to the sender.
+        second: bool,
+    },
 }
 
 impl Connection {
@@ -106,28 +74,41 @@ impl Connection {
         self.let_leave(at);
     }
 
+    /// Whether there is something to say of pre-settled deliveries when all that has come from a side
+    /// has been looked at.
+    pub(in super::super) fn has_dues(&self, from: Side) -> bool {
+        from == Side::Broker
+            && self.dues.are_there
+            && self.sides.broker.words.len() <= Self::MOST_WORDS
+    }
+
     /// Says what has come together.
-    pub(in super::super) fn say_dues(&mut self, meter: &mut Meter) {
-        if !std::mem::take(&mut self.dues.are_there) {
-            return;
-        }
+    pub(in super::super) fn say_dues(&mut self) {
+        self.dues.are_there = false;
+        self.say_accepts();
         for at in 0..self.sessions.len() {
             let Some(session) = self.session_mut(at) else {
                 continue;
             };
-            let credit_dues = std::mem::take(&mut session.credit_dues);
-            let accepts = std::mem::take(&mut session.ways.broker.accepts);
-            meter.restored += accepts.restored;
-            for (first, last, second) in accepts.runs {
+            for link in std::mem::take(&mut session.credit_dues) {
+                self.tell_credit((at, link));
+            }
+        }
+    }
+
+    /// Tells the broker of deliveries that were restored.
+    pub(in super::super) fn say_accepts(&mut self) {
+        for at in 0..self.sessions.len() {
+            let Some(session) = self.session_mut(at) else {
+                continue;
+            };
+            for (first, last, second) in std::mem::take(&mut session.ways.broker.accepts) {
                 let word = Word::Accepted {
                     first,
                     last,
                     settled: !second,
                 };
                 self.say(Side::Broker, at, word);
-            }
-            for link in credit_dues {
-                self.tell_credit((at, link));
             }
         }
     }
@@ -159,8 +140,13 @@ impl Session {
         if at_end == AtEnd::Wait {
             return false;
         }
-        if let AtEnd::Accept(acceptance) = at_end {
-            way.accepts.add(id, acceptance);
+        if let AtEnd::Accept { second } = at_end {
+            match way.accepts.last_mut() {
+                Some((_, last, same)) if *same == second && last.wrapping_add(1) == id => {
+                    *last = id;
+                }
+                _ => way.accepts.push((id, id, second)),
+            }
         }
         if at_end == AtEnd::Abort {
             self.disown(from, id);
@@ -168,7 +154,7 @@ impl Session {
         if let Some(translator) = &mut self.ways.of_mut(from).translator {
             translator.forget(id);
         }
-        matches!(at_end, AtEnd::Abort | AtEnd::Accept(_))
+        matches!(at_end, AtEnd::Abort | AtEnd::Accept { .. })
     }
 
     /// Takes a delivery that has begun to go out from among those that are to be settled, because the

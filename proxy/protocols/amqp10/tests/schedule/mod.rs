@@ -152,7 +152,7 @@ proptest! {
         }
         play.go_on();
         play.conversation.tick();
-        play.finish();
+        play.go_on();
         play.assert_closed_if_over();
     }
 
