@@ -56,7 +56,12 @@ impl Wanted<'_> {
                 fields.settled = is_settled.then(|| boolean(false));
             }
             Some(How::Restored) => {
-                let is_unsettled = self.is_first && transfer.settled != Some(true);
+                // What has once been settled is never unsettled, say some receivers, though later
+                // frames need not repeat it (AMQP 1.0 §2.7.5).
+                let is_unsettled = match transfer.settled {
+                    Some(settled) => !settled,
+                    None => self.is_first,
+                };
                 fields.settled = is_unsettled.then(|| boolean(true));
             }
         }

@@ -215,6 +215,20 @@ fn a_tag_of_what_is_settled() {
     client().receive(&[transfer(settled(0), 1), transfer(settled(1), 1)].concat());
 }
 
+#[test]
+#[should_panic(expected = "from settled to unsettled")]
+fn a_delivery_that_is_settled_no_longer() {
+    let settled = Transfer {
+        settled: Some(true),
+        ..more(0)
+    };
+    let unsettled = Transfer {
+        settled: Some(false),
+        ..delivery(0)
+    };
+    client().receive(&[transfer(settled, 1), transfer(unsettled, 1)].concat());
+}
+
 /// A client that has a link on which the broker sends in this mode.
 fn client_of(mode: SenderSettleMode) -> Peer {
     let mut client = client();

@@ -54,6 +54,8 @@ pub(crate) struct PeerTerms {
     /// Whether it answers that it sends unsettled only, unless it is asked for settled ones, as
     /// RabbitMQ 4 does.
     pub(crate) insists_on_unsettled: bool,
+    /// Whether each frame of what it sends says that it is not settled, rather than nothing.
+    pub(crate) says_unsettled: bool,
     /// Whether it takes credit that becomes less.
     pub(crate) credit_may_shrink: bool,
 }
@@ -76,6 +78,7 @@ impl Default for PeerTerms {
             counts: Counts::AtFirst,
             empty_tags: false,
             insists_on_unsettled: false,
+            says_unsettled: false,
             credit_may_shrink: false,
         }
     }

@@ -149,6 +149,11 @@ impl Peer {
         if let Some(tag) = transfer.delivery_tag {
             assert_eq!(tag, received.tag, "a frame of another delivery");
         }
+        assert!(
+            !received.settled || transfer.settled != Some(false),
+            "{}: from settled to unsettled",
+            link.name
+        );
         received.settled |= transfer.settled == Some(true);
         if transfer.aborted {
             received.receiving = Receiving::Aborted;

@@ -129,6 +129,7 @@ impl Peer {
             };
             transactional.octets()
         });
+        let says_no = self.terms.says_unsettled;
         // Some libraries give all that is settled one tag.
         let has_own_tag = !self.terms.empty_tags || delivery.settled_from != Some(0);
         let wire_tag = if has_own_tag { &sent.tag[..] } else { &[] };
@@ -138,7 +139,7 @@ impl Peer {
                 .then(|| first_sent_id.wrapping_add(at as u32)),
             delivery_tag: is_first.then_some(wire_tag),
             message_format: is_first.then_some(delivery.message_format),
-            settled: settled.then_some(true),
+            settled: (settled || (says_no && !sent.settled)).then_some(settled),
             more: !is_last,
             rcv_settle_mode: delivery.rcv_settle_mode.filter(|_| is_first),
             state: state.as_deref().filter(|_| is_first),

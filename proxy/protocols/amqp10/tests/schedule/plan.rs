@@ -134,7 +134,7 @@ impl Scope {
 
 impl Plan {
     pub(super) fn any(scope: Scope) -> impl Strategy<Value = Self> {
-        let peers = (any::<[u8; 13]>(), any::<[u8; 13]>());
+        let peers = (any::<[u8; 14]>(), any::<[u8; 14]>());
         let links = vec(any::<[u8; 7]>(), 1..=scope.max_links);
         let ops = vec(any::<[u8; 10]>(), 15..75);
         (peers, 0..2_usize, links, ops).prop_map(move |(peers, sessions, links, ops)| Self {
@@ -272,6 +272,7 @@ fn peer(scope: Scope, mut draw: Draw<'_>) -> PeerTerms {
         counts: [Counts::AtFirst, Counts::AtLast][draw.below(2)],
         empty_tags: draw.below(2) == 1 && scope.messages,
         insists_on_unsettled: draw.below(2) == 1 && scope.messages,
+        says_unsettled: draw.below(2) == 1 && scope.messages,
         credit_may_shrink: scope.messages,
         ..PeerTerms::default()
     }

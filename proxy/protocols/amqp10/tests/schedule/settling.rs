@@ -37,7 +37,8 @@ impl Ends<'_> {
             // What was broken off did not arrive as a whole.
             _ => payload.starts_with(&came.payload) && sent.sending == Sending::Aborted,
         };
-        is_same && (came.tag.is_empty() || came.tag == sent.tag || self.is_changed(sent))
+        let has_new_tag = self.side == Side::Client && self.is_changed(sent);
+        is_same && (came.tag.is_empty() || came.tag == sent.tag || has_new_tag)
     }
 
     /// Whether the two sides settle a delivery each on its own.

@@ -145,7 +145,14 @@ fn one_of_several_frames_is_accepted_at_its_end() {
         &due,
     );
     assert_eq!(raw.hears(Side::Broker), NOTHING);
-    raw.passes(Side::Broker, &brings(next(), back));
+    // A frame that says that it is unsettled would take back what the first one says.
+    let says_no = Transfer {
+        settled: Some(false),
+        ..more(next())
+    };
+    let due = restored(more(next()), &back[..1]);
+    raw.becomes(Side::Broker, &brings(says_no, &back[..1]), &due);
+    raw.passes(Side::Broker, &brings(next(), &back[1..]));
     assert_eq!(raw.hears(Side::Broker), accepts(0, 0, true));
 }
 
