@@ -26,7 +26,7 @@ const LONGEST: Duration = Duration::from_secs(100);
 fn a_full_queue_refuses_messages_and_each_is_accounted_for() {
     let broker = RabbitMq::shared(Release::V4);
     broker.bound("full", LENGTH);
-    let run = Run::of(broker, "full");
+    let run = Run::of(broker, "full", "1");
     run.assert_paced();
     run.assert_all_accounted_for();
     assert!(run.refused() > 0, "the queue was never full");
@@ -52,7 +52,7 @@ fn a_queue_without_bounds_of_rabbitmq_3_accepts_all_at_its_pace() {
 }
 
 fn accepts_all(release: Release) {
-    let run = Run::of(RabbitMq::shared(release), "all");
+    let run = Run::of(RabbitMq::shared(release), "all", "20");
     run.assert_paced();
     run.assert_all_accounted_for();
     assert_eq!(run.accepted(), MESSAGES);
@@ -71,10 +71,10 @@ struct Run {
 }
 
 impl Run {
-    fn of(broker: &RabbitMq, queue: &str) -> Self {
+    fn of(broker: &RabbitMq, queue: &str, credit: &str) -> Self {
         let sidecar = || Sidecar::start(broker.address(), &["--presettled", "unsettled"]);
         let (from, to) = (sidecar(), sidecar());
-        let mut receiver = play("receive", to.listen(), queue, &["1"]);
+        let mut receiver = play("receive", to.listen(), queue, &[credit]);
         assert_eq!(receiver.line(), "ready");
         let metrics = format!("http://{}/metrics", from.admin());
         let arguments = [&*MESSAGES.to_string(), &metrics];
