@@ -1,15 +1,13 @@
 //! What is in the deliveries of a peer: octets that can be told apart, or messages of AMQP 1.0.
 
 /// What a delivery carries.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Octets that are no message.
     #[default]
     Octets,
     /// A message with these sections before its body, and the mark of a pre-settled one or not.
     Message { sections: Sections, marked: bool },
-    /// These octets.
-    Given(Vec<u8>),
 }
 
 /// Which sections a message has before its body.
@@ -40,7 +38,6 @@ impl Content {
     pub(crate) fn octets(&self, tag: &[u8], size: usize) -> Vec<u8> {
         match self {
             Self::Octets => payload(tag, size),
-            Self::Given(octets) => octets.clone(),
             Self::Message { sections, marked } => {
                 let head = sections.octets(*marked);
                 let Some(body_len) = size.checked_sub(head.len() + 5) else {
@@ -54,7 +51,7 @@ impl Content {
     /// Whether it is a message in so many octets.
     pub(crate) fn is_message(&self, size: usize) -> bool {
         match self {
-            Self::Octets | Self::Given(_) => false,
+            Self::Octets => false,
             Self::Message { sections, marked } => size >= sections.octets(*marked).len() + 5,
         }
     }
@@ -70,7 +67,7 @@ impl Content {
                 sections: *sections,
                 marked,
             },
-            other => other.clone(),
+            Self::Octets => Self::Octets,
         }
     }
 
@@ -80,7 +77,7 @@ impl Content {
             Self::Message { sections, .. } => {
                 sections.octets(true).len() - sections.octets(false).len()
             }
-            Self::Octets | Self::Given(_) => 0,
+            Self::Octets => 0,
         }
     }
 }

@@ -19,7 +19,7 @@ fn heads() -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// The payloads of the transfers that a side hears, put together, and the first one's settled.
-fn put_together(heard: &[u8]) -> (Vec<u8>, Option<bool>) {
+pub(super) fn put_together(heard: &[u8]) -> (Vec<u8>, Option<bool>) {
     let transfers: Vec<_> = units(heard)
         .into_iter()
         .filter_map(|octets| Some((frame(octets).transfer().ok()?, octets)))
@@ -35,7 +35,7 @@ fn put_together(heard: &[u8]) -> (Vec<u8>, Option<bool>) {
 }
 
 /// Sends a payload in frames that end at these offsets, all of them or octet by octet.
-fn send_cut(
+pub(super) fn send_cut(
     raw: &mut Raw,
     from: Side,
     transfer: Transfer<'static>,

@@ -1,5 +1,6 @@
 //! Pre-settled deliveries that go to the broker unsettled, and are restored on their way back.
 
+mod chain;
 mod credit;
 mod endings;
 mod heads;

@@ -374,3 +374,37 @@ fn what_waits_of_one_that_is_refused_takes_no_id() {
         assert_eq!(raw.refused(), [680]);
     }
 }
+
+#[test]
+fn with_as_many_runs_as_are_kept_track_of_the_next_one_stays_settled() {
+    use crate::protocols::amqp10::presettled::Owed;
+    let mut raw = Raw::start(UNSETTLED);
+    let other = |transfer| Transfer {
+        handle: Handle(3),
+        ..transfer
+    };
+    raw.passes(
+        Side::Client,
+        &attach(CLIENT, &link("out2", Handle(3), Role::Sender)),
+    );
+    let most = Owed::MOST_RUNS as u32;
+    let two_links: Vec<u8> = (0..most)
+        .flat_map(|id| match id % 2 {
+            0 => carries(pre(first(id)), BODY),
+            _ => carries(other(pre(first(id))), BODY),
+        })
+        .collect();
+    raw.says(Side::Client, &two_links);
+    raw.hears(Side::Broker);
+    assert_eq!(raw.gate.gate.unsettled(), u64::from(most));
+    raw.passes(Side::Client, &carries(pre(first(most)), BODY));
+    raw.is_kept(Side::Broker, &accepted(0, None));
+    send(&mut raw, most + 1..most + 2);
+    // Those on one link make one run, of which there is no end.
+    let mut raw = Raw::start(UNSETTLED);
+    let one_link: Vec<u8> = (0..2 * most)
+        .flat_map(|id| carries(pre(first(id)), BODY))
+        .collect();
+    raw.says(Side::Client, &one_link);
+    assert_eq!(raw.gate.gate.unsettled(), 2 * u64::from(most));
+}

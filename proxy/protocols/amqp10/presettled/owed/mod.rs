@@ -3,6 +3,9 @@
 //! A client that sends on one link makes one run, however much of it is under way. Runs are split by
 //! what the broker says, and by deliveries of other links between them; their number is bounded.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use super::super::translate::{Run, near};
@@ -10,7 +13,7 @@ use crate::gate::Outcome;
 
 /// Pre-settled deliveries of a client that went to the broker unsettled and are so still.
 #[derive(Debug, Default)]
-pub(in super::super) struct Owed {
+pub(in super::super::super) struct Owed {
     /// By the first id; they do not overlap. At most [`Owed::MOST_RUNS`], and those of frames that
     /// were held when there were as many.
     runs: BTreeMap<u64, Stretch>,
@@ -35,46 +38,46 @@ struct Stretch {
 
 /// Deliveries of a link that are settled now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Settled {
+pub(in super::super::super) struct Settled {
     /// The place of the link.
-    pub(in super::super) link: usize,
+    pub(in super::super::super) link: usize,
     /// What became of them.
-    pub(in super::super) outcome: Outcome,
+    pub(in super::super::super) outcome: Outcome,
     /// How many there are.
-    pub(in super::super) deliveries: u64,
+    pub(in super::super::super) deliveries: u64,
 }
 
 /// What a disposition of the broker brings about.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in super::super) struct Answer {
+pub(in super::super::super) struct Answer {
     /// What is settled now, by link and outcome.
-    pub(in super::super) settled: Vec<Settled>,
+    pub(in super::super::super) settled: Vec<Settled>,
     /// Ids that the broker waits for to be settled.
-    pub(in super::super) to_settle: Vec<Run>,
+    pub(in super::super::super) to_settle: Vec<Run>,
 }
 
 impl Owed {
     /// Runs that are kept track of; with as many, what is sent pre-settled stays so.
-    pub(in super::super) const MOST_RUNS: usize = 1 << 14;
+    pub(in super::super::super) const MOST_RUNS: usize = 1 << 14;
 
     /// How many deliveries there are.
-    pub(in super::super) fn len(&self) -> u64 {
+    pub(in super::super::super) fn len(&self) -> u64 {
         self.deliveries
     }
 
     /// How many deliveries of a link there are.
-    pub(in super::super) fn of_link(&self, link: usize) -> u64 {
+    pub(in super::super::super) fn of_link(&self, link: usize) -> u64 {
         let runs = self.runs.iter().filter(|(_, run)| run.link == link);
         runs.map(|(first, run)| run.last - first + 1).sum()
     }
 
     /// Whether no more runs are kept track of.
-    pub(in super::super) fn is_full(&self) -> bool {
+    pub(in super::super::super) fn is_full(&self) -> bool {
         self.runs.len() >= Self::MOST_RUNS
     }
 
     /// Adds a delivery of a link, by the id that the broker knows it by.
-    pub(in super::super) fn add(&mut self, id: u32, link: usize, second: bool) {
+    pub(in super::super::super) fn add(&mut self, id: u32, link: usize, second: bool) {
         let id = if self.latest == 0 {
             // One round in, so that ids from before it have a number too.
             (1 << 32) + u64::from(id)
@@ -96,13 +99,13 @@ impl Owed {
 
     /// Takes out a delivery that its sender broke off, or that was refused, and gives its link's
     /// place; none if the broker has settled it.
-    pub(in super::super) fn remove(&mut self, id: u32) -> Option<usize> {
+    pub(in super::super::super) fn remove(&mut self, id: u32) -> Option<usize> {
         let id = near(self.latest, id);
         self.take(id, id).first().map(|(_, run)| run.link)
     }
 
     /// Takes out the deliveries of a link that is gone, and says how many there were.
-    pub(in super::super) fn remove_link(&mut self, link: usize) -> u64 {
+    pub(in super::super::super) fn remove_link(&mut self, link: usize) -> u64 {
         let lost = self.of_link(link);
         self.runs.retain(|_, run| run.link != link);
         self.deliveries -= lost;
@@ -112,7 +115,7 @@ impl Owed {
     /// Takes a disposition of the broker for those of its ids that are in here.
     ///
     /// The work is bounded by the runs, not by the range.
-    pub(in super::super) fn disposition(
+    pub(in super::super::super) fn disposition(
         &mut self,
         (first, last): Run,
         settled: bool,
