@@ -1,5 +1,7 @@
 //! One link: who sends on it, under which limit, and what its two ends count.
 
+use std::sync::Arc;
+
 use parsers::amqp10::{Attach, Handle, ReceiverSettleMode, Role, SenderSettleMode, Terminus};
 
 use super::PerSide;
@@ -27,6 +29,8 @@ pub(super) struct Link {
     pub(super) limit: LinkLimit,
     /// Whether its receiver settles second.
     pub(super) second: bool,
+    /// The largest message that its receiver says it takes.
+    pub(super) max_message_size: Option<u64>,
     /// How its sender settles, as each side has said.
     pub(super) snd_settle_mode: PerSide<Option<SenderSettleMode>>,
     /// Deliveries that the receiver has not seen and never will, less credit that was given back to
@@ -95,6 +99,7 @@ impl Link {
             address: None,
             limit: LinkLimit::Exempt,
             second: false,
+            max_message_size: None,
             snd_settle_mode: PerSide::default(),
             swallowed: 0,
             initial_delivery_count: None,
@@ -114,6 +119,8 @@ impl Link {
         *self.snd_settle_mode.of_mut(side) = Some(attach.snd_settle_mode);
         if side == self.sender {
             self.initial_delivery_count = attach.initial_delivery_count;
+        } else {
+            self.max_message_size = attach.max_message_size.filter(|&size| size > 0);
         }
         // The receiver's word holds; before it has come, that of the sender.
         self.second = attach.rcv_settle_mode == ReceiverSettleMode::Second;
@@ -139,6 +146,18 @@ impl Link {
             self.count = told;
         }
         self.current.is_some() && told != self.count
+    }
+
+    /// The address of the present message, if each message of the link bears its own, cut to a length
+    /// that may be remembered.
+    pub(super) fn own_address(&self) -> Option<Arc<str>> {
+        let address = self.address.as_deref();
+        let address = address.filter(|_| matches!(self.limit, LinkLimit::ByMessage))?;
+        let mut end = address.len().min(LONGEST);
+        while !address.is_char_boundary(end) {
+            end -= 1;
+        }
+        address.get(..end).map(Into::into)
     }
 
     /// Which way its messages go.
@@ -199,3 +218,7 @@ fn link_limit(sender: Side, terminus: &Terminus<'_>, limits: Option<&Limits>) ->
 fn is_management(address: &str) -> bool {
     matches!(address, "$management" | "$cbs" | "/management")
 }
+
+/// Octets of an address that are remembered for a delivery; a few more than are logged, so that those
+/// are seen to be cut.
+const LONGEST: usize = 260;

@@ -94,7 +94,7 @@ impl Connection {
         }
         let is_whole = then == Then::Release;
         let (id, at_end) = (delivery.id, delivery.at_end(is_whole, false));
-        let rewrite = delivery.change.for_frame();
+        let rewrite = delivery.rewrite();
         let course = std::mem::replace(&mut delivery.course, Course::Passing);
         if is_whole && let Some(link) = session.at_mut(at.1) {
             link.current = None;
@@ -231,7 +231,7 @@ fn next_released(session: &mut Session, from: Side, ceiling: usize) -> Option<Ve
     if let Some(rewrite) = &mut outgoing.rewrite {
         rewrite.edit = None;
         if is_first && rewrite.how == How::Unsettled {
-            way.owed.add(theirs.unwrap_or(id), link, rewrite.second);
+            way.owed.add(theirs.unwrap_or(id), link, rewrite);
         }
     }
     if !outgoing.held.frames.is_empty() {

@@ -138,11 +138,15 @@ impl Connection {
                 payload_len: arrival.payload_len(),
                 is_last: arrival.is_last(),
                 ceiling,
+                max_message_size: link.max_message_size,
             };
             let change = how.map_or(Ok(Change::Nothing), |how| decide(how, second, head));
             let needs = |octets| Halt::NeedMore(transfer.payload_at + octets);
             delivery.set_change(change.map_err(needs)?);
-            link.unsettled += u32::from(delivery.change.unsettles());
+            if delivery.change.unsettles() {
+                link.unsettled += 1;
+                delivery.address = link.own_address();
+            }
         }
         link.current = Some(delivery);
         link.count = link.count.wrapping_add(1);
@@ -267,7 +271,7 @@ impl Connection {
         };
         let (id, size, is_first) = (delivery.id, delivery.size(), delivery.frames == 1);
         let at_end = delivery.at_end(arrival.is_last(), transfer.aborted);
-        let rewrite = delivery.change.for_frame();
+        let rewrite = delivery.rewrite();
         if arrival.is_last() {
             if !delivery.is_counted {
                 meter.message(direction, VerdictKind::Allowed, size);
@@ -312,7 +316,7 @@ impl Connection {
         };
         way.frames.forwarded = way.frames.forwarded.wrapping_add(1);
         if let Some(rewrite) = rewrite.filter(|it| is_first && it.how == How::Unsettled) {
-            way.owed.add(theirs, at.1, rewrite.second);
+            way.owed.add(theirs, at.1, &rewrite);
         }
         self.dues.are_there |= session.note_end(from, id, at_end);
         if front.octets.is_empty() {
@@ -332,11 +336,12 @@ impl Connection {
         else {
             return Halt::Over;
         };
-        let direction = link.direction();
+        let (direction, most) = (link.direction(), link.max_message_size);
         let Some(delivery) = &mut link.current else {
             return Halt::Over;
         };
         let size = delivery.size();
+        let outgrows = is_last && delivery.change.outgrows(delivery.octets, most);
         let Course::Held(held, until) = &mut delivery.course else {
             return Halt::Over;
         };
@@ -348,7 +353,7 @@ impl Connection {
             (false, true) => Then::HoldOn,
             (false, false) => Then::Stream,
         };
-        if then == Then::Stream && delivery.change.is_undecided() {
+        if outgrows || then == Then::Stream && delivery.change.is_undecided() {
             link.stays_as_it_is();
         }
         if is_last {

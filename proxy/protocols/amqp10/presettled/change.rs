@@ -1,5 +1,7 @@
 //! What is changed about a delivery, which is decided by its head: where it is settled, and its mark.
 
+use std::sync::Arc;
+
 use parsers::Parsed;
 use parsers::amqp10::{Edit, SenderSettleMode, Transfer, annotations};
 
@@ -29,6 +31,8 @@ pub(in super::super) struct Rewrite {
     pub(in super::super) second: bool,
     /// What changes of its payload; nothing once that has gone out, or where nothing has to.
     pub(in super::super) edit: Option<Edit>,
+    /// Where it is sent to, if it says so itself; with its first frame.
+    pub(in super::super) address: Option<Arc<str>>,
 }
 
 /// How a delivery goes on other than it came.
@@ -51,6 +55,8 @@ pub(in super::super) struct Head<'a> {
     pub(in super::super) is_last: bool,
     /// How long a head may be.
     pub(in super::super) ceiling: usize,
+    /// The largest message that its receiver says it takes.
+    pub(in super::super) max_message_size: Option<u64>,
 }
 
 impl Change {
@@ -67,6 +73,18 @@ impl Change {
         }
     }
 
+    /// Whether a message of so many octets is larger with it than its receiver takes.
+    pub(in super::super) fn outgrows(&self, octets: u64, max_message_size: Option<u64>) -> bool {
+        let Self::Made(Rewrite {
+            edit: Some(edit), ..
+        }) = self
+        else {
+            return false;
+        };
+        let grown = octets.saturating_add_signed(edit.growth() as i64);
+        edit.growth() > 0 && max_message_size.is_some_and(|most| grown > most)
+    }
+
     /// Whether it makes the delivery settled again.
     pub(in super::super) fn restores(&self) -> bool {
         matches!(self, Self::Made(rewrite) if rewrite.how == How::Restored)
@@ -77,6 +95,7 @@ impl Change {
         match self {
             Self::Made(rewrite) => Some(Rewrite {
                 edit: rewrite.edit.take(),
+                address: None,
                 ..*rewrite
             }),
             Self::Nothing | Self::Undecided(..) => None,
@@ -131,6 +150,7 @@ pub(in super::super) fn decide(how: How, second: bool, head: Head<'_>) -> Result
         payload_len,
         is_last,
         ceiling,
+        max_message_size,
     } = head;
     // What is beyond the ceiling is not looked at, so that cuts make no difference.
     let most = payload_len.min(ceiling);
@@ -160,7 +180,16 @@ pub(in super::super) fn decide(how: How, second: bool, head: Head<'_>) -> Result
         // A frame of nothing is not sent: some receivers take it for the last one.
         return Ok(Change::Undecided(how, payload_len + 1));
     }
-    Ok(Change::Made(Rewrite { how, second, edit }))
+    let change = Change::Made(Rewrite {
+        how,
+        second,
+        edit,
+        address: None,
+    });
+    if is_last && change.outgrows(payload_len as u64, max_message_size) {
+        return Ok(Change::Nothing);
+    }
+    Ok(change)
 }
 
 /// The octets of the mark, with a section of its own.

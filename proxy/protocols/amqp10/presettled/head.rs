@@ -20,6 +20,7 @@ impl Connection {
         let Some(link) = self.link_at(arrival.at) else {
             return Ok(());
         };
+        let max_message_size = link.max_message_size;
         let Some(delivery) = &mut link.current else {
             return Ok(());
         };
@@ -48,6 +49,7 @@ impl Connection {
             payload_len: before + payload_len,
             is_last: arrival.is_last(),
             ceiling,
+            max_message_size,
         };
         let change = decide(how, delivery.second, head);
         let change = change.map_err(|octets| needs(octets.saturating_sub(before)))?;

@@ -10,6 +10,7 @@ use super::super::connection::Connection;
 use super::super::link::LinkState;
 use super::super::refuse::Word;
 use super::super::session::Session;
+use super::owed::Settled;
 use crate::gate::{Meter, NotAccepted, Outcome, Report, Side};
 
 /// What a connection has to say of pre-settled deliveries.
@@ -63,7 +64,7 @@ impl Connection {
                 link.unsettled = link.unsettled.saturating_sub(deliveries);
                 address = link.address.as_deref();
             }
-            note(meter, settled.outcome, settled.deliveries, address);
+            note(meter, settled, address);
         }
         let links = answer.settled.iter().map(|settled| settled.link);
         session.credit_dues.extend(links);
@@ -180,9 +181,8 @@ impl Session {
         address: Option<&str>,
         meter: &mut Meter,
     ) {
-        let lost = self.ways.client.owed.remove_link(at);
-        if lost > 0 {
-            note(meter, Outcome::Lost, lost, address);
+        for lost in self.ways.client.owed.remove_link(at) {
+            note(meter, &lost, address);
         }
     }
 
@@ -198,10 +198,12 @@ impl Session {
     }
 }
 
-/// Writes down what became of pre-settled deliveries.
-fn note(meter: &mut Meter, outcome: Outcome, messages: u64, address: Option<&str>) {
+/// Writes down what became of pre-settled deliveries; `address` is that of their link.
+fn note(meter: &mut Meter, settled: &Settled, address: Option<&str>) {
+    let (outcome, messages) = (settled.outcome, settled.deliveries);
     meter.outcome(outcome, messages);
     if outcome != Outcome::Accepted {
+        let address = settled.address.as_deref().or(address);
         meter.reports.push(Report::NotAccepted(NotAccepted {
             outcome,
             messages,

@@ -7,8 +7,10 @@
 mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::super::translate::{Run, near};
+use super::Rewrite;
 use crate::gate::Outcome;
 
 /// Pre-settled deliveries of a client that went to the broker unsettled and are so still.
@@ -24,12 +26,14 @@ pub(in super::super::super) struct Owed {
 }
 
 /// Deliveries whose ids follow each other and of which the same is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Stretch {
     /// The last id.
     last: u64,
     /// The place of the link.
     link: usize,
+    /// Where they are sent to, if they say so themselves.
+    address: Option<Arc<str>>,
     /// Whether the broker waits for them to be settled once it has said what becomes of them.
     second: bool,
     /// What the broker has said, though it has not settled them.
@@ -37,10 +41,12 @@ struct Stretch {
 }
 
 /// Deliveries of a link that are settled now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super::super) struct Settled {
     /// The place of the link.
     pub(in super::super::super) link: usize,
+    /// Where they are sent to, if they say so themselves.
+    pub(in super::super::super) address: Option<Arc<str>>,
     /// What became of them.
     pub(in super::super::super) outcome: Outcome,
     /// How many there are.
@@ -77,7 +83,7 @@ impl Owed {
     }
 
     /// Adds a delivery of a link, by the id that the broker knows it by.
-    pub(in super::super::super) fn add(&mut self, id: u32, link: usize, second: bool) {
+    pub(in super::super::super) fn add(&mut self, id: u32, link: usize, rewrite: &Rewrite) {
         let id = if self.latest == 0 {
             // One round in, so that ids from before it have a number too.
             (1 << 32) + u64::from(id)
@@ -91,7 +97,8 @@ impl Owed {
             Stretch {
                 last: id,
                 link,
-                second,
+                address: rewrite.address.clone(),
+                second: rewrite.second,
                 told: None,
             },
         );
@@ -104,12 +111,17 @@ impl Owed {
         self.take(id, id).first().map(|(_, run)| run.link)
     }
 
-    /// Takes out the deliveries of a link that is gone, and says how many there were.
-    pub(in super::super::super) fn remove_link(&mut self, link: usize) -> u64 {
-        let lost = self.of_link(link);
-        self.runs.retain(|_, run| run.link != link);
-        self.deliveries -= lost;
-        lost
+    /// Takes out the deliveries of a link that is gone, which are lost.
+    pub(in super::super::super) fn remove_link(&mut self, link: usize) -> Vec<Settled> {
+        let mut answer = Answer::default();
+        self.runs.retain(|from, run| {
+            if run.link == link {
+                self.deliveries -= run.last - from + 1;
+                answer.add(run, Outcome::Lost, run.last - from + 1);
+            }
+            run.link != link
+        });
+        answer.settled
     }
 
     /// Takes a disposition of the broker for those of its ids that are in here.
@@ -146,7 +158,7 @@ impl Owed {
                 }
             }
             let outcome = outcome.or(run.told).unwrap_or(Outcome::Lost);
-            answer.add(run.link, outcome, run.last - from + 1);
+            answer.add(&run, outcome, run.last - from + 1);
         }
         answer
     }
@@ -172,10 +184,16 @@ impl Owed {
             let (begin, end) = (from.max(first), run.last.min(last));
             if from < begin {
                 let last = begin - 1;
-                self.runs.insert(from, Stretch { last, ..run });
+                self.runs.insert(
+                    from,
+                    Stretch {
+                        last,
+                        ..run.clone()
+                    },
+                );
             }
             if end < run.last {
-                self.runs.insert(end + 1, run);
+                self.runs.insert(end + 1, run.clone());
             }
             self.deliveries -= end - begin + 1;
             taken.push((begin, Stretch { last: end, ..run }));
@@ -186,10 +204,8 @@ impl Owed {
     /// Puts a run in its place, and makes one of it and its neighbours if the same is known of them.
     fn put(&mut self, mut from: u64, mut run: Stretch) {
         let continues = |one: &Stretch, other: &Stretch| {
-            Stretch {
-                last: other.last,
-                ..*one
-            } == *other
+            (one.link, one.second, one.told, &one.address)
+                == (other.link, other.second, other.told, &other.address)
         };
         let before = self.runs.range(..from).next_back();
         if let Some((&first, before)) = before
@@ -198,26 +214,33 @@ impl Owed {
         {
             from = first;
         }
-        if let Some(behind) = self.runs.get(&(run.last + 1)).copied()
-            && continues(&run, &behind)
-        {
+        let behind = self.runs.get(&(run.last + 1));
+        if let Some(last) = behind.filter(|it| continues(&run, it)).map(|it| it.last) {
             self.runs.remove(&(run.last + 1));
-            run.last = behind.last;
+            run.last = last;
         }
         self.runs.insert(from, run);
     }
 }
 
 impl Answer {
-    fn add(&mut self, link: usize, outcome: Outcome, deliveries: u64) {
-        let same = |it: &&mut Settled| it.link == link && it.outcome == outcome;
-        match self.settled.iter_mut().find(same) {
+    /// Adds deliveries of which a part of a run was, to those before them if they are alike.
+    fn add(&mut self, run: &Stretch, outcome: Outcome, deliveries: u64) {
+        let same = |it: &&mut Settled| {
+            (it.link, it.outcome, &it.address) == (run.link, outcome, &run.address)
+        };
+        match self.settled.iter_mut().rev().take(FEW).find(same) {
             Some(settled) => settled.deliveries += deliveries,
             None => self.settled.push(Settled {
-                link,
+                link: run.link,
+                address: run.address.clone(),
                 outcome,
                 deliveries,
             }),
         }
     }
 }
+
+/// How many of the latest are looked at for one that is alike: the links of a session that send in
+/// turn are few, and addresses may be as many as deliveries.
+const FEW: usize = 4;

@@ -3,13 +3,23 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::super::How;
 use super::*;
+
+fn of(second: bool, address: Option<&str>) -> Rewrite {
+    Rewrite {
+        how: How::Unsettled,
+        second,
+        edit: None,
+        address: address.map(Into::into),
+    }
+}
 
 /// Runs of a link whose deliveries have these ids.
 fn owed(first: u32, count: u32) -> Owed {
     let mut owed = Owed::default();
     for nth in 0..count {
-        owed.add(first.wrapping_add(nth), 0, false);
+        owed.add(first.wrapping_add(nth), 0, &of(false, None));
     }
     owed
 }
@@ -18,6 +28,7 @@ fn accepted(deliveries: u64) -> Answer {
     Answer {
         settled: vec![Settled {
             link: 0,
+            address: None,
             outcome: Outcome::Accepted,
             deliveries,
         }],
@@ -43,11 +54,16 @@ fn what_comes_between_deliveries_of_a_link_makes_more_runs_of_them_up_to_a_ceili
     let mut owed = Owed::default();
     for id in 0..Owed::MOST_RUNS as u32 {
         assert!(!owed.is_full());
-        owed.add(id, (id % 2) as usize, false);
+        owed.add(id, (id % 2) as usize, &of(false, None));
     }
     assert!(owed.is_full());
     assert_eq!(owed.of_link(1), Owed::MOST_RUNS as u64 / 2);
-    assert_eq!(owed.remove_link(0), Owed::MOST_RUNS as u64 / 2);
+    let lost = owed.remove_link(0);
+    let [lost] = &lost[..] else {
+        panic!("{lost:?}");
+    };
+    let due = (Outcome::Lost, Owed::MOST_RUNS as u64 / 2);
+    assert_eq!((lost.outcome, lost.deliveries), due);
     assert!(!owed.is_full());
     assert_eq!(owed.len(), Owed::MOST_RUNS as u64 / 2);
 }
@@ -73,6 +89,23 @@ fn what_is_put_back_together_is_one_run_again() {
     assert_eq!(owed.remove(4), Some(0));
     assert_eq!(owed.remove(4), None);
     assert_eq!((owed.len(), owed.runs.len()), (9, 2));
+}
+
+#[test]
+fn what_each_delivery_says_of_its_address_is_told_with_its_outcome() {
+    let mut owed = Owed::default();
+    for (id, address) in (0..).zip(["a", "a", "b", "a", "c"]) {
+        owed.add(id, 0, &of(false, Some(address)));
+    }
+    assert_eq!(owed.runs.len(), 4);
+    let answer = owed.disposition((0, 3), true, Some(Outcome::Rejected));
+    let told = answer
+        .settled
+        .iter()
+        .map(|it| (it.address.as_deref(), it.deliveries));
+    assert_eq!(told.collect::<Vec<_>>(), [(Some("a"), 3), (Some("b"), 1)]);
+    let lost = owed.remove_link(0);
+    assert_eq!((lost.len(), lost[0].address.as_deref()), (1, Some("c")));
 }
 
 /// The same without runs: each delivery by itself.
@@ -123,7 +156,7 @@ proptest! {
             match kind {
                 0..3 => {
                     for _ in 0..=one % 4 {
-                        owed.add(id(next), link, flag);
+                        owed.add(id(next), link, &of(flag, None));
                         naive.0.push((id(next), link, flag, None));
                         // Some ids are those of other deliveries.
                         next += 1 + other % 3 / 2;

@@ -4,6 +4,7 @@ mod chain;
 mod credit;
 mod endings;
 mod heads;
+mod limits;
 mod modes;
 mod outcomes;
 mod restoring;

@@ -181,6 +181,38 @@ fn links_of_one_session_are_told_apart() {
 }
 
 #[test]
+fn on_a_link_without_an_address_each_message_is_reported_with_its_own() {
+    let mut raw = Raw::begun(UNSETTLED.open(), None);
+    for (side, channel, role) in [
+        (Side::Client, CLIENT, Role::Sender),
+        (Side::Broker, BROKER, Role::Receiver),
+    ] {
+        let attaches = Attach {
+            target: Terminus::Node {
+                address: None,
+                dynamic: false,
+            },
+            ..link("anonymous", OUT, role)
+        };
+        raw.passes(side, &attach(channel, &attaches));
+    }
+    let long = "l".repeat(100);
+    for (id, to) in (0..).zip(["a", "b", &long]) {
+        let len = to.len() as u8;
+        let properties = [
+            &[0x00, 0x53, 0x73, 0xC0, len + 5, 3, 0x40, 0x40, 0xA1, len][..],
+            to.as_bytes(),
+        ];
+        let payload = [&properties.concat(), BODY].concat();
+        let due = unsettled(id, first(id), &[MARK, &payload].concat());
+        raw.becomes(Side::Client, &carries(pre(first(id)), &payload), &due);
+    }
+    raw.is_kept(Side::Broker, &says(&Fate::Released, true, 0, 2));
+    let due = ["a", "b", &long].map(|to| (Outcome::Released, 1, Some(to)));
+    assert_eq!(not_accepted(&raw), due);
+}
+
+#[test]
 fn sessions_are_told_apart() {
     let mut raw = Raw::start(UNSETTLED);
     let (client, broker) = (Channel(4), Channel(8));
