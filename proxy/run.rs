@@ -93,6 +93,7 @@ impl Sidecar {
                         OnUnknown::Close => OnOpaque::Close,
                         OnUnknown::Forward => OnOpaque::Forward,
                     },
+                    presettled: config.presettled,
                 },
                 mqtt: mqtt::Settings {
                     message_size: config.mqtt_size,

@@ -116,7 +116,7 @@ pub(super) fn described(raw: &[u8]) -> Result<Option<(u8, &[u8])>, Fault> {
 
 /// The symbols of the types that are read here, with their codes (AMQP 1.0 §2.7, §2.8, §3.2 to
 /// §3.5, §4.5, §5.3).
-const SYMBOLS: [(u8, &str); 34] = [
+const SYMBOLS: [(u8, &str); 36] = [
     (0x10, "amqp:open:list"),
     (0x11, "amqp:begin:list"),
     (0x12, "amqp:attach:list"),
@@ -150,5 +150,7 @@ const SYMBOLS: [(u8, &str); 34] = [
     (0x73, "amqp:properties:list"),
     (0x74, "amqp:application-properties:map"),
     (0x75, "amqp:data:binary"),
+    (0x76, "amqp:amqp-sequence:list"),
     (0x77, "amqp:amqp-value:*"),
+    (0x78, "amqp:footer:map"),
 ];

@@ -2,9 +2,11 @@
 //!
 //! Knows the grammar of the parts that a size limit needs: where a frame ends, which performative
 //! it carries, where its payload begins, and the fields that tie a transfer to a link and a session.
-//! Of the payload it reads only the way to the `to` of a message. What a field means for a link or
-//! a session, and which performative is legal when, is the gate's to know.
+//! Of the payload it reads only the way to the `to` of a message, and its message-annotations. What
+//! a field means for a link or a session, and which performative is legal when, is the gate's to
+//! know.
 
+mod annotations;
 mod attach;
 mod connection;
 mod descriptor;
@@ -30,6 +32,7 @@ mod tests;
 mod transfer;
 mod value;
 
+pub use annotations::{Annotations, Edit, annotations};
 pub use attach::{Attach, Detach, Presence, ReceiverSettleMode, Role, SenderSettleMode};
 pub use connection::{Begin, Close, End, Open};
 pub use descriptor::Descriptor;

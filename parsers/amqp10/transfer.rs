@@ -42,6 +42,8 @@ impl Transfer<'_> {
     pub const HANDLE: usize = 0;
     /// delivery-id.
     pub const DELIVERY_ID: usize = 1;
+    /// delivery-tag.
+    pub const DELIVERY_TAG: usize = 2;
     /// settled.
     pub const SETTLED: usize = 4;
     /// more.

@@ -33,12 +33,13 @@ pub use size::SizeError;
 pub use stop::{FAILED, Stop, Stream};
 pub use values::{Admin, Choices};
 pub(crate) use values::{
-    LOG_FORMAT, LOG_LEVEL, MQTT_SIZE, MQTT_VHOST, ON_OVERSIZE, ON_UNKNOWN, PROTOCOL,
+    LOG_FORMAT, LOG_LEVEL, MQTT_SIZE, MQTT_VHOST, ON_OVERSIZE, ON_UNKNOWN, PRESETTLED, PROTOCOL,
     SEND_PROXY_PROTOCOL, TLS_MIN_VERSION,
 };
 
 use crate::config::{OnUnknown, ProtocolChoice, Upstream};
 use crate::policy::{ByteSize, OnOversize};
+use crate::protocols::amqp10::Presettled;
 use crate::protocols::mqtt::{MessageSize, VhostSource};
 use crate::telemetry::Format;
 
@@ -178,6 +179,16 @@ pub struct Args {
         from_str_fn(values::size)
     )]
     pub hold_memory: ByteSize,
+
+    /// refusals: what is done with AMQP 1.0 messages that clients send settled: forward them so, or
+    /// unsettled, so that the broker's settlement paces them [default: forward]
+    #[argh(
+        option,
+        arg_name = "forward|unsettled",
+        default = "Presettled::Forward",
+        from_str_fn(values::presettled)
+    )]
+    pub presettled: Presettled,
 
     /// refusals: forward everything; count and log what would have been refused
     #[argh(switch)]

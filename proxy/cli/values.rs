@@ -12,6 +12,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use super::limit_spec;
 use crate::config::{OnUnknown, ProtocolChoice, Upstream};
 use crate::policy::{ByteSize, OnOversize};
+use crate::protocols::amqp10::Presettled;
 use crate::protocols::mqtt::{MessageSize, VhostSource};
 use crate::telemetry::Format;
 
@@ -70,6 +71,12 @@ pub(crate) const ON_OVERSIZE: Choices<OnOversize> = Choices(&[
     ("close", OnOversize::Close),
 ]);
 
+/// `--presettled`.
+pub(crate) const PRESETTLED: Choices<Presettled> = Choices(&[
+    ("forward", Presettled::Forward),
+    ("unsettled", Presettled::Unsettled),
+]);
+
 /// `--mqtt-size`.
 pub(crate) const MQTT_SIZE: Choices<MessageSize> = Choices(&[
     ("packet", MessageSize::Packet),
@@ -114,6 +121,10 @@ pub(super) fn on_unknown(value: &str) -> Result<OnUnknown, String> {
 
 pub(super) fn on_oversize(value: &str) -> Result<OnOversize, String> {
     ON_OVERSIZE.parse(value)
+}
+
+pub(super) fn presettled(value: &str) -> Result<Presettled, String> {
+    PRESETTLED.parse(value)
 }
 
 pub(super) fn mqtt_size(value: &str) -> Result<MessageSize, String> {

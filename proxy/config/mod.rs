@@ -26,6 +26,7 @@ use self::limits::Limits;
 use crate::cli::{Admin, Args};
 use crate::policy::{ByteSize, Policy};
 use crate::protocols::Advertise;
+use crate::protocols::amqp10::Presettled;
 use crate::protocols::mqtt::{MessageSize, VhostSource};
 use crate::telemetry::Log;
 
@@ -52,6 +53,8 @@ pub struct Config {
     pub max_control_size: ByteSize,
     /// Octets of messages that may be held in all connections together.
     pub hold_memory: ByteSize,
+    /// What is done with AMQP 1.0 messages that clients send settled.
+    pub presettled: Presettled,
     /// Which octets of an MQTT PUBLISH are its size.
     pub mqtt_size: MessageSize,
     /// Where an MQTT client says which virtual host it wants.
@@ -97,6 +100,7 @@ impl Config {
             limits,
             max_control_size: args.max_control_size,
             hold_memory: args.hold_memory,
+            presettled: args.presettled,
             mqtt_size: args.mqtt_size,
             mqtt_vhost: args.mqtt_vhost,
             advertise: if args.no_advertise {

@@ -78,6 +78,10 @@ impl Config {
                 "--on-oversize",
                 cli::ON_OVERSIZE.word(self.policy.on_oversize()).to_owned(),
             ),
+            (
+                "--presettled",
+                cli::PRESETTLED.word(self.presettled).to_owned(),
+            ),
             ("--handshake-timeout", duration(self.handshake_timeout)),
             ("--connect-timeout", duration(self.connect_timeout)),
             ("--linger", duration(self.linger)),

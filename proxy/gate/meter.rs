@@ -17,6 +17,10 @@ pub struct Meter {
     pub sizes: [Histogram; 2],
     /// Octets of the peers' own that went on as [`super::Step::Inject`], by direction.
     pub released: [u64; 2],
+    /// Pre-settled messages that went to the broker unsettled, by what became of them.
+    pub outcomes: [u64; Outcome::ALL.len()],
+    /// Messages that were pre-settled again on their way to the client.
+    pub restored: u64,
     /// What is worth a log line; empty for compliant traffic.
     pub reports: Vec<Report>,
 }
@@ -29,6 +33,15 @@ impl Meter {
     )]
     pub fn released(&mut self, direction: Direction, octets: u64) {
         self.released[direction as usize] += octets;
+    }
+
+    /// Counts pre-settled messages that went to the broker unsettled and whose fate is sealed.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the enum has as many variants as the array"
+    )]
+    pub fn outcome(&mut self, outcome: Outcome, messages: u64) {
+        self.outcomes[outcome as usize] += messages;
     }
 
     /// Counts a message whose verdict has fallen.
@@ -64,6 +77,43 @@ impl VerdictKind {
             Self::Allowed => "allowed",
             Self::Denied => "denied",
             Self::WouldDeny => "would-deny",
+        }
+    }
+}
+
+/// What became of a pre-settled message that went to the broker unsettled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The broker took it over.
+    Accepted,
+    /// The broker would not have it.
+    Rejected,
+    /// The broker did nothing with it.
+    Released,
+    /// The broker did nothing with it, and would have it changed.
+    Modified,
+    /// The broker did not say, and cannot any more.
+    Lost,
+}
+
+impl Outcome {
+    /// Every outcome, in the order of their numbers.
+    pub const ALL: [Self; 5] = [
+        Self::Accepted,
+        Self::Rejected,
+        Self::Released,
+        Self::Modified,
+        Self::Lost,
+    ];
+
+    /// The word for logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+            Self::Released => "released",
+            Self::Modified => "modified",
+            Self::Lost => "lost",
         }
     }
 }
@@ -128,6 +178,19 @@ pub enum Report {
         /// What was wrong, in the reader's words.
         what: String,
     },
+    /// Pre-settled messages did not become the broker's, and their sender cannot be told.
+    NotAccepted(NotAccepted),
+}
+
+/// Pre-settled messages that went to the broker unsettled and that it did not accept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotAccepted {
+    /// What became of them.
+    pub outcome: Outcome,
+    /// How many there are.
+    pub messages: u64,
+    /// Where they were addressed to, when they said so.
+    pub address: Option<String>,
 }
 
 /// A message over its limit.

@@ -15,7 +15,7 @@ mod step;
 use std::time::Duration;
 
 pub use hold::{HoldBudget, Reservation};
-pub use meter::{Histogram, Meter, Refusal, Report, VerdictKind};
+pub use meter::{Histogram, Meter, NotAccepted, Outcome, Refusal, Report, VerdictKind};
 pub use opaque::Opaque;
 pub use step::{Ending, HangUp, Phase, Reason, Side, Step};
 
@@ -48,6 +48,12 @@ pub trait Gate: Send {
 
     /// The time that [`Gate::tick_after`] named has passed.
     fn tick(&mut self) {}
+
+    /// Pre-settled messages of the client that went to the broker unsettled and whose outcome is
+    /// due; with the connection they are lost.
+    fn unsettled(&self) -> u64 {
+        0
+    }
 
     /// How far the client has come in saying who it is.
     fn phase(&self) -> Phase;

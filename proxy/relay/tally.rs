@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::gate::{
-    Direction, Ending, Gate, Identity, Limits, Meter, Refusal, Report, Side, VerdictKind,
+    Direction, Ending, Gate, Identity, Limits, Meter, Outcome, Refusal, Report, Side, VerdictKind,
 };
 use crate::telemetry::{self, Active, Closed, Metrics, ProtocolMetrics, RefusalLog, Who};
 
@@ -30,6 +30,8 @@ pub(super) struct Tally {
     carried: [u64; 2],
     /// Which refusals get a line.
     refusals: RefusalLog,
+    /// Pre-settled messages under way, as the metrics have it.
+    unsettled: u64,
 }
 
 impl Tally {
@@ -46,6 +48,7 @@ impl Tally {
             since: Instant::now(),
             carried: [0; 2],
             refusals: RefusalLog::default(),
+            unsettled: 0,
         })
     }
 
@@ -60,6 +63,8 @@ impl Tally {
     /// down.
     pub(super) fn take(&mut self, meter: &mut Meter, carried: [u64; 2], gate: &dyn Gate) {
         self.protocol.absorb(meter);
+        self.metrics.presettled(meter);
+        self.note_unsettled(gate.unsettled());
         let forwarded = carried.into_iter().zip(meter.released);
         let forwarded = forwarded.map(|(carried, released)| carried + released);
         let sums = Direction::ALL.into_iter().zip(&mut self.carried);
@@ -80,6 +85,14 @@ impl Tally {
     /// Learns where the client is from one who knows better than the socket.
     pub(super) fn comes_from(&mut self, peer: SocketAddr) {
         self.peer = peer;
+    }
+
+    #[inline]
+    fn note_unsettled(&mut self, now: u64) {
+        if now != self.unsettled {
+            self.metrics.unsettled(self.unsettled, now);
+            self.unsettled = now;
+        }
     }
 
     /// The number of the connection.
@@ -105,13 +118,19 @@ impl Tally {
     }
 
     /// Books the end of the connection.
-    pub(super) fn close(self, ending: Ending, gate: Option<&dyn Gate>) {
+    pub(super) fn close(mut self, ending: Ending, gate: Option<&dyn Gate>) {
         self.protocol.closed(ending);
+        let lost = gate.map_or(0, Gate::unsettled);
+        let mut meter = Meter::default();
+        meter.outcome(Outcome::Lost, lost);
+        self.metrics.presettled(&meter);
+        self.note_unsettled(0);
         let [sent, received] = self.carried;
         let closed = Closed {
             sent,
             received,
             lasted: self.since.elapsed(),
+            lost,
         };
         let suppressed = self.refusals.suppressed();
         let identity = gate.map(Gate::identity).unwrap_or_default();
@@ -135,6 +154,9 @@ impl Tally {
                 size,
                 limit,
             } => telemetry::control_oversize(&who, *side, *verdict, *size, *limit),
+            Report::NotAccepted(messages) => {
+                self.refusals.not_accepted(Instant::now(), &who, messages);
+            }
             Report::Malformed { side, what } => {
                 self.protocol.malformed(*side);
                 telemetry::malformed(&who, *side, what);

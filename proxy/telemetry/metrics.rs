@@ -13,7 +13,7 @@ use prometheus::{
 
 use super::protocol::ProtocolMetrics;
 use super::sizes::SizesVec;
-use crate::gate::HoldBudget;
+use crate::gate::{HoldBudget, Meter, Outcome};
 use crate::policy::Direction;
 
 /// All metrics of one sizegate.
@@ -29,6 +29,10 @@ pub struct Metrics {
     certificate_reloads: [IntCounter; 2],
     draining: IntGauge,
     held: IntGauge,
+    unsettled: IntGauge,
+    /// As [`Meter::outcomes`] has them.
+    outcomes: [IntCounter; Outcome::ALL.len()],
+    restored: IntCounter,
     /// Where the octets that are held are counted.
     hold: Arc<HoldBudget>,
 }
@@ -85,6 +89,15 @@ impl Metrics {
                 .map(|result| certificate_reloads.with_label_values(&[result])),
             draining: DRAINING.gauges(&registry)?.with_label_values::<&str>(&[]),
             held: HELD.gauges(&registry)?.with_label_values::<&str>(&[]),
+            unsettled: UNSETTLED.gauges(&registry)?.with_label_values::<&str>(&[]),
+            outcomes: [
+                ACCEPTED.counter(&registry)?,
+                REJECTED.counter(&registry)?,
+                RELEASED.counter(&registry)?,
+                MODIFIED.counter(&registry)?,
+                LOST.counter(&registry)?,
+            ],
+            restored: RESTORED.counter(&registry)?,
             hold: Arc::clone(hold),
             registry,
         })
@@ -109,6 +122,25 @@ impl Metrics {
             Direction::ToBroker => to_broker.inc_by(octets),
             Direction::ToClient => to_client.inc_by(octets),
         }
+    }
+
+    /// Adds what a gate wrote down of pre-settled messages in one turn.
+    #[inline]
+    pub fn presettled(&self, meter: &Meter) {
+        for (counter, &count) in self.outcomes.iter().zip(&meter.outcomes) {
+            if count != 0 {
+                counter.inc_by(count);
+            }
+        }
+        if meter.restored != 0 {
+            self.restored.inc_by(meter.restored);
+        }
+    }
+
+    /// A connection has another number of pre-settled messages under way than before.
+    pub fn unsettled(&self, before: u64, now: u64) {
+        let as_signed = |count| i64::try_from(count).unwrap_or(i64::MAX);
+        self.unsettled.add(as_signed(now) - as_signed(before));
     }
 
     /// The broker was reached, or was not.
@@ -209,6 +241,10 @@ impl Spec {
         Ok(vec)
     }
 
+    fn counter(&self, registry: &Registry) -> Result<IntCounter, Error> {
+        Ok(self.counters(registry)?.with_label_values::<&str>(&[]))
+    }
+
     fn gauges(&self, registry: &Registry) -> Result<IntGaugeVec, Error> {
         let vec = IntGaugeVec::new(Opts::new(self.name, self.help), self.labels)?;
         registry.register(Box::new(vec.clone()))?;
@@ -287,6 +323,42 @@ const DRAINING: Spec = Spec {
 const HELD: Spec = Spec {
     name: "sizegate_held_bytes",
     help: "Octets of messages that are held until their end is there.",
+    labels: &[],
+};
+const UNSETTLED: Spec = Spec {
+    name: "sizegate_presettled_unsettled",
+    help: "Pre-settled messages that went to the broker unsettled and whose outcome is due.",
+    labels: &[],
+};
+const ACCEPTED: Spec = Spec {
+    name: "sizegate_presettled_accepted_total",
+    help: "Pre-settled messages that went to the broker unsettled and that it accepted.",
+    labels: &[],
+};
+const REJECTED: Spec = Spec {
+    name: "sizegate_presettled_rejected_total",
+    help: "Pre-settled messages that went to the broker unsettled and that it rejected.",
+    labels: &[],
+};
+const RELEASED: Spec = Spec {
+    name: "sizegate_presettled_released_total",
+    help: "Pre-settled messages that went to the broker unsettled and that it released.",
+    labels: &[],
+};
+const MODIFIED: Spec = Spec {
+    name: "sizegate_presettled_modified_total",
+    help: "Pre-settled messages that went to the broker unsettled and that it wants modified.",
+    labels: &[],
+};
+const LOST: Spec = Spec {
+    name: "sizegate_presettled_lost_total",
+    help: "Pre-settled messages that went to the broker unsettled and of which it did not say what \
+           became of them.",
+    labels: &[],
+};
+const RESTORED: Spec = Spec {
+    name: "sizegate_presettled_restored_total",
+    help: "Messages that had been pre-settled and were made so again on their way to a client.",
     labels: &[],
 };
 const BUILD_INFO: Spec = Spec {

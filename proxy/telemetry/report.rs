@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use crate::gate::{Ending, Refusal, Side, VerdictKind};
+use crate::gate::{Direction, Ending, NotAccepted, Refusal, Side, VerdictKind};
 use crate::policy::Identity;
 
 /// Whose connection a line speaks of.
@@ -40,16 +40,19 @@ pub struct Closed {
     pub received: u64,
     /// How long it lasted.
     pub lasted: Duration,
+    /// Pre-settled messages whose outcome was due.
+    pub lost: u64,
 }
 
-/// Decides which refusals of one connection get a line: a burst, then one a second.
+/// Decides which refusals of one connection get a line, and which of its pre-settled messages that
+/// the broker did not accept: a burst, then one a second.
 #[derive(Debug)]
 pub struct RefusalLog {
     /// Lines that may be written at once; at most [`BURST`].
     allowance: u32,
     /// The time up to which the allowance has been made up; none before the first refusal.
     counted: Option<Instant>,
-    /// Refusals left out since the last line.
+    /// Messages left out since the last line.
     suppressed: u64,
 }
 
@@ -84,6 +87,33 @@ impl RefusalLog {
             verdict = refusal.verdict.as_str(),
             suppressed,
             "{message}"
+        );
+    }
+
+    /// Writes the line of pre-settled messages that the broker did not accept, or leaves it out and
+    /// counts them.
+    pub fn not_accepted(&mut self, now: Instant, who: &Who<'_>, messages: &NotAccepted) {
+        if !self.admits(now) {
+            self.suppressed += messages.messages;
+            return;
+        }
+        let suppressed = std::mem::take(&mut self.suppressed);
+        let address = messages.address.as_deref().map(bounded);
+        let [vhost, user, group, client] = names(who);
+        warn!(
+            connection = who.connection,
+            peer = %who.peer,
+            protocol = who.protocol,
+            vhost = vhost.as_deref(),
+            user = user.as_deref(),
+            group = group.as_deref(),
+            client = client.as_deref(),
+            address = address.as_deref(),
+            direction = Direction::ToBroker.as_str(),
+            outcome = messages.outcome.as_str(),
+            messages = messages.messages,
+            suppressed,
+            "pre-settled not accepted"
         );
     }
 
@@ -136,6 +166,7 @@ pub fn closed(who: &Who<'_>, ending: Ending, closed: Closed, suppressed: u64) {
         sent_bytes = closed.sent,
         received_bytes = closed.received,
         duration_seconds = closed.lasted.as_secs_f64(),
+        presettled_lost = (closed.lost > 0).then_some(closed.lost),
         suppressed,
         "connection closed"
     );

@@ -11,6 +11,7 @@ mod compliant;
 mod endings;
 mod fe2o3;
 mod plan;
+mod presettled;
 mod receive;
 mod send;
 #[path = "../support/mod.rs"]

@@ -134,9 +134,24 @@ pub fn transfer(link: Link, id: u32, more: bool, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
+/// transfer of a delivery that is settled already.
+pub fn settled_transfer(link: Link, id: u32, payload: &[u8]) -> Vec<u8> {
+    let mut frame = transfer(link, id, false, payload);
+    // The first of two booleans that stand at the end of the performative.
+    let at = frame.len() - payload.len() - 2;
+    frame[at..=at].copy_from_slice(&boolean(true));
+    frame
+}
+
 /// disposition of the receiver: this delivery is accepted and settled.
 pub fn accepted(id: u32) -> Vec<u8> {
-    let state = [&[0x00, 0x53, 0x24][..], &[0x45]].concat();
+    disposed(id, 0x24)
+}
+
+/// disposition of the receiver: this delivery is settled in the state of this descriptor, without
+/// fields.
+pub fn disposed(id: u32, state: u8) -> Vec<u8> {
+    let state = vec![0x00, 0x53, state, 0x45];
     performative(
         0,
         DISPOSITION,

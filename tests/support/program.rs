@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use super::{DEADLINE, wait_for};
 
@@ -76,6 +76,18 @@ impl Running {
             Ok(line) => line,
             Err(_) => {
                 let _ = self.child.kill();
+                let errors = self.errors.recv_timeout(DEADLINE).unwrap_or_default();
+                panic!("{} printed no further line; errors: {errors}", self.name)
+            }
+        }
+    }
+
+    /// The next line, if it is there.
+    pub fn line_now(&self) -> Option<String> {
+        match self.lines.try_recv() {
+            Ok(line) => Some(line),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => {
                 let errors = self.errors.recv_timeout(DEADLINE).unwrap_or_default();
                 panic!("{} printed no further line; errors: {errors}", self.name)
             }

@@ -116,23 +116,44 @@ impl RabbitMq {
         });
     }
 
+    /// Lets this queue hold so many messages, and refuse those that come when it is full.
+    pub fn bound(&self, queue: &str, messages: u64) {
+        let pattern = format!("^{queue}$");
+        let definition = format!(r#"{{"max-length": {messages}, "overflow": "reject-publish"}}"#);
+        let policy = [
+            "set_policy",
+            "--apply-to",
+            "queues",
+            queue,
+            &pattern,
+            &definition,
+        ];
+        self.control(&policy);
+    }
+
     /// How many messages there are in each queue.
     pub fn queues(&self) -> BTreeMap<String, u64> {
+        let list = ["list_queues", "name", "messages", "--no-table-headers"];
+        let text = self.control(&list);
+        text.lines()
+            .filter_map(|line| line.split_once('\t'))
+            .map(|(name, count)| (name.to_owned(), count.trim().parse().unwrap()))
+            .collect()
+    }
+
+    /// What `rabbitmqctl` says when it is told this.
+    fn control(&self, arguments: &[&str]) -> String {
         let output = self
             .release
             .command("rabbitmqctl")
             .env_clear()
             .envs(self.environment.iter().cloned())
-            .args(["-q", "-n", &self.node, "list_queues", "name", "messages"])
-            .arg("--no-table-headers")
+            .args(["-q", "-n", &self.node])
+            .args(arguments)
             .output()
             .unwrap();
         assert!(output.status.success(), "rabbitmqctl: {output:?}");
-        let text = String::from_utf8(output.stdout).unwrap();
-        text.lines()
-            .filter_map(|line| line.split_once('\t'))
-            .map(|(name, count)| (name.to_owned(), count.trim().parse().unwrap()))
-            .collect()
+        String::from_utf8(output.stdout).unwrap()
     }
 
     fn spawn(

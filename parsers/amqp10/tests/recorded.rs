@@ -6,6 +6,9 @@ const PROTON_CLIENT: &[u8] = include_bytes!("../../testdata/amqp10/proton-client
 const PROTON_SERVER: &[u8] = include_bytes!("../../testdata/amqp10/proton-server.bin");
 const RHEA_CLIENT: &[u8] = include_bytes!("../../testdata/amqp10/rhea-client.bin");
 const RHEA_SERVER: &[u8] = include_bytes!("../../testdata/amqp10/rhea-server.bin");
+const PROTON_MESSAGES: &[u8] = include_bytes!("../../testdata/amqp10/messages/proton.bin");
+const RHEA_MESSAGES: &[u8] = include_bytes!("../../testdata/amqp10/messages/rhea.bin");
+const FE2O3_MESSAGES: &[u8] = include_bytes!("../../testdata/amqp10/messages/fe2o3.bin");
 
 /// The performatives of a stream after its protocol headers, each with its frame.
 fn walk(stream: &[u8]) -> Vec<(Performative<'_>, &[u8])> {
@@ -182,6 +185,47 @@ fn recorded_frames_are_patched_to_themselves() {
                 });
                 assert_eq!(head, &frame[..read.payload_at]);
             }
+        }
+    }
+}
+
+/// The messages of a library, each of which stands behind its length.
+fn messages(mut recorded: &[u8]) -> Vec<&[u8]> {
+    let mut messages = Vec::new();
+    while let Some((len, rest)) = recorded.split_first_chunk() {
+        let (message, rest) = rest.split_at(u32::from_be_bytes(*len) as usize);
+        messages.push(message);
+        recorded = rest;
+    }
+    messages
+}
+
+#[test]
+fn recorded_messages_are_marked_and_the_mark_is_taken_away_again() {
+    const KEY: &str = "x-opt-sizegate-presettled";
+    for library in [PROTON_MESSAGES, RHEA_MESSAGES, FE2O3_MESSAGES] {
+        let messages = messages(library);
+        assert_eq!(messages.len(), 16);
+        for (bits, message) in messages.into_iter().enumerate() {
+            let Ok(Parsed::Value(found)) = annotations(message) else {
+                panic!("message {bits}: {message:02X?}");
+            };
+            let own = (bits & 4 > 0)
+                .then_some("value")
+                .map(|text| said(|out| encode::string(out, text)));
+            assert_eq!(found.value("x-opt-a"), own.as_deref());
+            assert_eq!(found.value(KEY), None);
+            let edit = found.with_true(KEY).unwrap();
+            let mut marked = message.to_vec();
+            marked.splice(edit.at, edit.octets);
+            let Ok(Parsed::Value(found)) = annotations(&marked) else {
+                panic!("message {bits}: {marked:02X?}");
+            };
+            assert_eq!(found.value(KEY), Some(&[0x41][..]));
+            assert_eq!(found.value("x-opt-a"), own.as_deref());
+            let edit = found.without(KEY).unwrap();
+            marked.splice(edit.at, edit.octets);
+            assert_eq!(marked, message, "message {bits}");
         }
     }
 }

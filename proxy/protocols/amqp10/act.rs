@@ -2,6 +2,8 @@
 
 use parsers::amqp10::Malformed;
 
+use super::presettled::{AtEnd, Rewrite};
+
 /// What is done with a frame that does not go on as it is.
 #[derive(Debug)]
 pub(super) enum Act {
@@ -42,6 +44,8 @@ pub(super) struct HoldFrame {
     pub(super) left: usize,
     /// Whether all that is held of the delivery goes out after this frame, and whether more follows.
     pub(super) then: Then,
+    /// What is changed about a frame that is held by itself.
+    pub(super) rewrite: Option<Rewrite>,
 }
 
 /// What follows a frame that was held.
@@ -51,15 +55,14 @@ pub(super) enum Then {
     HoldOn,
     /// The release of the whole delivery.
     Release,
-    /// Its own release, when its receiver takes more: its delivery is not held. Whether it is the
-    /// first frame, and whether no disposition is due once it is out.
+    /// Its own release, when its receiver takes more: its delivery is not held.
     Queue {
         /// The sender's delivery-id.
         id: u32,
         /// Whether it is the first frame of its delivery.
         is_first: bool,
-        /// Whether no disposition is due once it has gone out.
-        is_done_with: bool,
+        /// What is due once it has gone out.
+        at_end: AtEnd,
     },
     /// The release of what is held; the frames that follow pass as they come.
     Stream,

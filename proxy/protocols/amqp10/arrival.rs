@@ -1,8 +1,6 @@
 //! A transfer that has come, with where it belongs.
 
-use parsers::Parsed;
-use parsers::amqp10::encode::uint;
-use parsers::amqp10::{FrameHeader, Performative, Transfer, performative};
+use parsers::amqp10::{FrameHeader, Performative, Transfer};
 
 use crate::gate::Side;
 
@@ -31,33 +29,14 @@ impl Arrival<'_> {
         self.len() - self.transfer.payload_at
     }
 
+    /// The octets of its payload that are there.
+    pub(super) fn payload(&self) -> &[u8] {
+        let frame = self.input.get(..self.len()).unwrap_or(self.input);
+        frame.get(self.transfer.payload_at..).unwrap_or_default()
+    }
+
     /// Whether no frame of the delivery follows; aborted wins over more (AMQP 1.0 §2.7.5).
     pub(super) fn is_last(&self) -> bool {
         !self.transfer.more || self.transfer.aborted
     }
-}
-
-/// The head of a transfer with another delivery-id.
-pub(super) fn with_id(arrival: &Arrival<'_>, id: u32) -> Option<Vec<u8>> {
-    let read;
-    let body = match arrival.body {
-        Some(body) => body,
-        None => match performative(arrival.header, arrival.input, arrival.len()) {
-            Ok(Parsed::Value(body)) => {
-                read = body;
-                &read
-            }
-            _ => return None,
-        },
-    };
-    let mut head = Vec::new();
-    let value = uint(id);
-    let changes = [(Transfer::DELIVERY_ID, &*value)];
-    body.patch(
-        arrival.header.channel,
-        arrival.payload_len(),
-        &changes,
-        &mut head,
-    )?;
-    Some(head)
 }

@@ -14,11 +14,14 @@ use super::PerSide;
 use super::act::{Act, Halt};
 use super::claim::Claim;
 use super::link::direction;
+use super::oversize::Closing;
+use super::presettled::{Dues, Presettled};
 use super::refuse::{Greeted, Why, Word, sasl_offer};
 use super::session::Session;
 use crate::gate::{
     Ending, Gate, HangUp, Identity, Limits, Meter, Phase, Reason, Report, Side, Step,
 };
+use crate::policy::Mode;
 use crate::protocols::{Opening, Settings};
 
 /// The gate of one AMQP 1.0 connection.
@@ -46,6 +49,10 @@ pub(super) struct Connection {
     pub(super) is_alone: bool,
     /// Whether frames of some delivery may be held or thrown away, so that a side may starve.
     pub(super) keeps: bool,
+    /// Whether what the client sends settled goes to the broker unsettled, and is restored.
+    pub(super) unsettles: bool,
+    /// What is to be said of such deliveries.
+    pub(super) dues: Dues,
 }
 
 /// One side of the connection.
@@ -89,24 +96,11 @@ pub(super) enum Layer {
     Opaque,
 }
 
-/// A refusal that closes the connection, as soon as its sender has been told.
-#[derive(Debug)]
-pub(super) struct Closing {
-    /// The side that sends the message.
-    pub(super) from: Side,
-    /// Its session, link and delivery-id.
-    pub(super) at: (usize, usize, u32),
-    /// Why.
-    pub(super) why: Why,
-    /// Whether its sender has been told.
-    pub(super) is_answered: bool,
-}
-
 impl Connection {
     /// Sessions that may be begun at once.
     pub(super) const MOST_SESSIONS: usize = 1_024;
     /// Octets of words to a side that may wait; beyond it nothing more is taken of the other one.
-    const MOST_WORDS: usize = 64 * 1024;
+    pub(super) const MOST_WORDS: usize = 64 * 1024;
 
     pub(super) fn new(opening: &Opening<'_>) -> Self {
         Self {
@@ -121,6 +115,9 @@ impl Connection {
             farewell: None,
             is_alone: false,
             keeps: false,
+            unsettles: opening.settings.amqp10.presettled == Presettled::Unsettled
+                && opening.settings.policy.mode() == Mode::Enforce,
+            dues: Dues::default(),
         }
     }
 
@@ -160,6 +157,7 @@ impl Connection {
         if self.farewell.is_some() {
             return;
         }
+        self.say_accepts();
         let greeted = self.greeted(Side::Client);
         if let (Some(greeted), false) = (greeted, self.sides.client.is_closed) {
             why.write(greeted, &mut self.sides.client.words);
@@ -266,7 +264,13 @@ impl Connection {
         };
         let mut decided = false;
         let step = match halt {
-            Halt::NeedMore(octets) => Step::More(octets),
+            Halt::NeedMore(octets) => {
+                if self.has_dues(from) && self.sides.client.words.is_empty() {
+                    self.say_dues();
+                    decided = !self.sides.client.words.is_empty();
+                }
+                Step::More(octets)
+            }
             Halt::Wait => Step::Wait,
             Halt::Act(act) => {
                 self.sides.of_mut(from).act = Some(act);
@@ -318,6 +322,7 @@ impl Gate for Connection {
             && (act.is_some()
                 || self.farewell.is_some()
                 || self.sides.of(from).may_release
+                || self.has_dues(from)
                 || !self.sides.of(from.other()).words.is_empty())
     }
 
@@ -345,6 +350,10 @@ impl Gate for Connection {
 
     fn tick(&mut self) {
         self.take_tick();
+    }
+
+    fn unsettled(&self) -> u64 {
+        self.owed()
     }
 
     fn phase(&self) -> Phase {

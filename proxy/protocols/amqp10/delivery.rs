@@ -1,9 +1,11 @@
 //! One delivery on its way: how large it is so far, and what becomes of its frames.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use parsers::amqp10::Transfer;
 
+use super::presettled::{AtEnd, Change, Rewrite};
 use crate::gate::Reservation;
 use crate::policy::Limit;
 
@@ -12,8 +14,8 @@ use crate::policy::Limit;
 pub(super) struct Delivery {
     /// The sender's delivery-id.
     pub(super) id: u32,
-    /// Payload octets of all frames so far: what counts against the limit.
-    pub(super) size: u64,
+    /// Payload octets of all frames so far.
+    pub(super) octets: u64,
     /// Whether the sender has settled it already; sticks once it is so (AMQP 1.0 §2.7.5).
     pub(super) settled: bool,
     /// Whether the receiver settles it second (§2.8.3).
@@ -28,6 +30,12 @@ pub(super) struct Delivery {
     pub(super) is_unseen: bool,
     /// Whether its verdict has been written down.
     pub(super) is_counted: bool,
+    /// What is changed about it.
+    pub(super) change: Change,
+    /// Where it is sent to, if it says so itself and that is to be remembered.
+    pub(super) address: Option<Arc<str>>,
+    /// Octets of its payload that its receiver is not sent for that.
+    pub(super) shortening: u64,
     /// What becomes of its frames.
     pub(super) course: Course,
 }
@@ -37,10 +45,19 @@ pub(super) struct Delivery {
 pub(super) enum Course {
     /// They are forwarded as they come.
     Passing,
-    /// They are held until the last one comes.
-    Held(Held),
+    /// They are held until the last one comes, or all of the head.
+    Held(Held, Until),
     /// They are thrown away: it was refused.
     Swallowed,
+}
+
+/// Up to where frames are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// Up to the last one.
+    End,
+    /// Up to the one in which what is changed about the delivery is decided.
+    Head,
 }
 
 /// Whole frames that are held back.
@@ -63,7 +80,7 @@ impl Delivery {
     ) -> Self {
         Self {
             id,
-            size: 0,
+            octets: 0,
             settled: transfer.settled == Some(true),
             second,
             txn_id: txn_id.map(Into::into),
@@ -71,7 +88,45 @@ impl Delivery {
             frames: 0,
             is_unseen: false,
             is_counted: false,
+            change: Change::Nothing,
+            address: None,
+            shortening: 0,
             course: Course::Passing,
+        }
+    }
+
+    /// Takes over what is changed about it; what that makes shorter is not counted.
+    pub(super) fn set_change(&mut self, change: Change) {
+        self.shortening = change.shortening();
+        // What goes to the broker unsettled is settled for its sender, whatever its frames say.
+        self.settled |= change.unsettles();
+        self.change = change;
+    }
+
+    /// Octets of all frames so far, as its receiver is sent them but for a mark that is added: what
+    /// counts against the limit.
+    pub(super) fn size(&self) -> u64 {
+        self.octets.saturating_sub(self.shortening)
+    }
+
+    /// What is changed about the frame that goes on now, or is about to.
+    pub(super) fn rewrite(&mut self) -> Option<Rewrite> {
+        let mut rewrite = self.change.for_frame()?;
+        rewrite.address = self.address.take();
+        Some(rewrite)
+    }
+
+    /// What is due when a frame of it has gone out.
+    pub(super) fn at_end(&self, is_last: bool, is_aborted: bool) -> AtEnd {
+        if is_aborted {
+            AtEnd::Abort
+        } else if is_last && self.settled {
+            AtEnd::Forget
+        } else if is_last && self.change.restores() {
+            let second = self.second;
+            AtEnd::Accept { second }
+        } else {
+            AtEnd::Wait
         }
     }
 
@@ -79,26 +134,28 @@ impl Delivery {
     pub(super) fn count(&mut self, transfer: &Transfer<'_>, payload_len: usize) {
         self.frames += 1;
         if !transfer.aborted {
-            self.size += payload_len as u64;
+            self.octets += payload_len as u64;
         }
         self.settled |= transfer.settled == Some(true);
     }
 
     /// Whether its receiver has seen nothing of it because it is held.
     pub(super) fn is_held(&self) -> bool {
-        matches!(self.course, Course::Held(_))
+        matches!(self.course, Course::Held(..))
     }
 
     /// Frames that are held.
     pub(super) fn held_frames(&self) -> u32 {
         match &self.course {
-            Course::Held(held) => held.frames.len() as u32,
+            Course::Held(held, _) => held.frames.len() as u32,
             Course::Passing | Course::Swallowed => 0,
         }
     }
 
     /// The limit that it is over, if it is.
     pub(super) fn exceeded(&self) -> Option<&Limit> {
-        self.limit.as_ref().filter(|limit| !limit.allows(self.size))
+        self.limit
+            .as_ref()
+            .filter(|limit| !limit.allows(self.size()))
     }
 }

@@ -8,7 +8,7 @@ use super::connection::Connection;
 use super::link::{Credit, LinkState};
 use super::refuse::Word;
 use super::translate::Origin;
-use crate::gate::Side;
+use crate::gate::{Meter, Side};
 
 impl Connection {
     /// A flow (AMQP 1.0 §2.5.6, §2.6.7).
@@ -22,6 +22,7 @@ impl Connection {
         session.note_flow(from, &flow);
         session.tell(from.other());
         let mut changes: Vec<(usize, Scalar)> = Vec::new();
+        let (mut given_back, mut counted) = (None, None);
         // Of the deliveries that this side receives, and of those that it sends.
         if let Some((expected, window)) = session.window_to(from.other()) {
             if flow.next_incoming_id.is_some_and(|id| id != expected) {
@@ -43,28 +44,38 @@ impl Connection {
                 // What it says of the session holds; of the link the other side knows nothing more.
                 changes.extend((Flow::HANDLE..=Flow::DRAIN).map(|field| (field, null())));
             } else if link.sender == from {
+                counted = Some(link_at).filter(|_| link.pace.withheld > 0);
                 if let Some(count) = flow.delivery_count {
+                    let is_paced = link.pace.withheld > 0;
                     let seen = session.seen(from, link_at, count);
                     if seen != count {
                         changes.push((Flow::DELIVERY_COUNT, uint(seen)));
                     }
+                    let link = session.at_mut(link_at).filter(|_| is_paced);
+                    if let Some(credit) = link.and_then(|link| link.stated_credit(seen)) {
+                        changes.push((Flow::LINK_CREDIT, uint(credit)));
+                    }
                 }
             } else {
-                link.credit = flow.link_credit.map(|link_credit| Credit {
+                let credit = flow.link_credit.map(|link_credit| Credit {
                     delivery_count: flow.delivery_count,
                     link_credit,
                     drain: flow.drain,
                 });
-                if link.swallowed != 0
-                    && let Some(count) = flow.delivery_count.or(link.initial_delivery_count)
-                {
-                    let count = uint(count.wrapping_add(link.swallowed));
-                    changes.push((Flow::DELIVERY_COUNT, count));
-                }
+                link.note_credit(credit);
+                let (told, back) = session.pace(from.other(), link_at, &flow);
+                changes.extend(told);
+                given_back = back;
             }
         }
         let is_freed = !session.ways.of(from.other()).queue.is_empty();
         self.sides.of_mut(from.other()).may_release |= is_freed;
+        if let (Some(flow), Some(at)) = (given_back, at) {
+            self.say(from, at, Word::Flow(flow));
+        }
+        if let (Some(link), Some(at)) = (counted, at) {
+            self.tell_credit((at, link));
+        }
         changed(body, &changes)
     }
 
@@ -77,17 +88,19 @@ impl Connection {
         let Some(link) = session.at_mut(link_at) else {
             return;
         };
-        let (Some(credit), Some(handle)) = (link.credit, *link.handles.of(from.other())) else {
+        link.note_told();
+        let (credit, told) = (link.credit, link.told());
+        let handle = *link.handles.of(from.other());
+        let (Some(credit), Some(told), Some(handle)) = (credit, told, handle) else {
             self.keep_window_open(from, at);
             return;
         };
-        let known = credit.delivery_count.or(link.initial_delivery_count);
-        let delivery_count = known.map(|count| count.wrapping_add(link.swallowed));
+        let known = told.delivery_count.or(link.initial_delivery_count);
         if let Some(flow) = session.flow_to(from) {
             let flow = Flow {
                 handle: Some(handle),
-                delivery_count,
-                link_credit: Some(credit.link_credit),
+                delivery_count: known,
+                link_credit: Some(told.link_credit),
                 drain: credit.drain,
                 ..flow
             };
@@ -120,6 +133,7 @@ impl Connection {
         &mut self,
         from: Side,
         body: &Performative<'_>,
+        meter: &mut Meter,
     ) -> Result<usize, Halt> {
         let disposition = body.disposition()?;
         let len = body.header.frame_len();
@@ -128,6 +142,11 @@ impl Connection {
             Role::Receiver => (from.other(), Origin::Receiver),
         };
         let at = self.place(from, body.header.channel);
+        if let (true, Side::Client, Some(at)) = (self.unsettles, sender, at)
+            && origin == Origin::Receiver
+        {
+            self.take_outcomes(at, &disposition, meter);
+        }
         let session = at.and_then(|at| self.session_mut(at));
         let Some(translator) =
             session.and_then(|session| session.ways.of_mut(sender).translator.as_mut())

@@ -2,19 +2,16 @@
 
 use parsers::Parsed;
 use parsers::amqp10::{
-    Attach, Channel, Descriptor, Fault, FrameHeader, FrameType, Malformed, Performative, Role,
-    common_transfer, encode, frame_header, performative,
+    Channel, Descriptor, Fault, FrameHeader, FrameType, Malformed, Performative, common_transfer,
+    frame_header, performative,
 };
 
 use super::act::{Act, Halt};
 use super::connection::{Connection, Layer};
-use super::delivery::Delivery;
-use super::link::{LinkLimit, LinkState};
-use super::refuse::{Why, Word};
+use super::refuse::Why;
 use super::session::Session;
-use crate::gate::{Direction, Ending, Meter, Reason, Report, Side, VerdictKind};
-use crate::policy::{ByteSize, Mode};
-use crate::protocols::Advertise;
+use crate::gate::{Ending, Meter, Reason, Report, Side, VerdictKind};
+use crate::policy::Mode;
 
 impl Connection {
     /// Looks at what starts `input` and answers with its octets if they go on as they are.
@@ -121,17 +118,19 @@ impl Connection {
             Descriptor::Begin => self.begin(from, &body)?,
             Descriptor::Attach => return self.attach(from, &body),
             Descriptor::Flow => return self.flow(from, &body),
-            Descriptor::Disposition => return self.disposition(from, &body),
-            Descriptor::Detach => return self.detach(from, &body),
+            Descriptor::Disposition => return self.disposition(from, &body, meter),
+            Descriptor::Detach => return self.detach(from, &body, meter),
             Descriptor::End => {
                 let at = self.place(from, header.channel);
-                if at.is_some_and(|at| self.waits_for_frames(from, at)) {
+                if at.is_some_and(|at| self.has_to_wait(from, at)) {
                     return Err(Halt::Wait);
                 }
-                self.end_session(from, header.channel);
+                self.end_session(from, header.channel, meter);
             }
             Descriptor::Close => {
-                if (0..self.sessions.len()).any(|at| self.waits_for_frames(from, at)) {
+                // All of them begin to wait.
+                let waiting = (0..self.sessions.len()).filter(|&at| self.has_to_wait(from, at));
+                if waiting.count() > 0 {
                     return Err(Halt::Wait);
                 }
                 self.sides.of_mut(from).layer = Layer::Closed;
@@ -228,20 +227,25 @@ impl Connection {
         Halt::Over
     }
 
-    fn end_session(&mut self, from: Side, channel: Channel) {
+    fn end_session(&mut self, from: Side, channel: Channel, meter: &mut Meter) {
         let Some(at) = self.sides.of_mut(from).channels.remove(&channel) else {
             return;
         };
         if let Some(session) = self.session_mut(at) {
             session.ways.of_mut(from).queue.clear();
             *session.channels.of_mut(from) = None;
-            if session.is_ended(Side::Client)
-                && session.is_ended(Side::Broker)
-                && let Some(place) = self.sessions.get_mut(at)
-            {
-                *place = None;
+            if session.is_ended(Side::Client) && session.is_ended(Side::Broker) {
+                session.lose_all(meter);
+                if let Some(place) = self.sessions.get_mut(at) {
+                    *place = None;
+                }
             }
         }
+    }
+
+    /// Whether an end or a close of a side has to wait for something of a session.
+    fn has_to_wait(&mut self, from: Side, at: usize) -> bool {
+        self.waits_for_frames(from, at) || self.waits_for_outcomes(from, at)
     }
 
     /// Whether an end or a close of a side has to wait for frames of the session that its receiver
@@ -261,125 +265,6 @@ impl Connection {
     /// The place of the session of a side's channel.
     pub(super) fn place(&self, from: Side, channel: Channel) -> Option<usize> {
         self.sides.of(from).channels.get(&channel).copied()
-    }
-
-    fn attach(&mut self, from: Side, body: &Performative<'_>) -> Result<usize, Halt> {
-        let attach = body.attach()?;
-        let len = body.header.frame_len();
-        let Some(at) = self.place(from, body.header.channel) else {
-            return Ok(len);
-        };
-        let Some(session) = self.sessions.get_mut(at).and_then(Option::as_mut) else {
-            return Ok(len);
-        };
-        if session.handles.of(from).contains_key(&attach.handle) {
-            return Err(unexpected(&body.header));
-        }
-        let Some(link_at) = session.place_of(from, &attach) else {
-            return Err(self.too_many("links"));
-        };
-        let Some(link) = session.at_mut(link_at) else {
-            return Ok(len);
-        };
-        link.attach(from, &attach, self.limits.as_ref());
-        if let LinkState::Detached(text) = link.state.clone() {
-            // It was detached before this side answered its attach.
-            let handle = attach.handle;
-            self.say(from.other(), at, Word::Detach { handle, text });
-            return Ok(len);
-        }
-        let limit = link.limit.clone();
-        match self.advertised(from, &attach, &limit) {
-            Some(size) => {
-                let mut head = Vec::new();
-                let value = encode::ulong(size);
-                let changes = [(Attach::MAX_MESSAGE_SIZE, &*value)];
-                let payload_len = body.payload_len();
-                let patched = body.patch(body.header.channel, payload_len, &changes, &mut head);
-                let fits = head.len() + payload_len <= self.frame_ceiling(from.other());
-                match patched.filter(|()| fits) {
-                    Some(()) => Err(Halt::Act(Act::Replace(
-                        body.payload_at as u64,
-                        head,
-                        payload_len as u64,
-                    ))),
-                    None => Ok(len),
-                }
-            }
-            None => Ok(len),
-        }
-    }
-
-    /// The max-message-size that a client is to be told instead of the broker's, if another.
-    fn advertised(&self, from: Side, attach: &Attach<'_>, limit: &LinkLimit) -> Option<u64> {
-        let limits = self.limits.as_ref()?;
-        let is_told = from == Side::Broker
-            && attach.role == Role::Receiver
-            && self.settings.advertise == Advertise::Largest
-            && self.settings.policy.mode() == Mode::Enforce;
-        let ByteSize(ours) = match limit {
-            _ if !is_told => return None,
-            LinkLimit::Exempt => return None,
-            LinkLimit::One(limit) => limit.size,
-            LinkLimit::ByMessage => limits.largest(Direction::ToBroker).size,
-        };
-        let theirs = attach.max_message_size.unwrap_or(0);
-        (ours != 0 && (theirs == 0 || ours < theirs)).then_some(ours)
-    }
-
-    fn detach(&mut self, from: Side, body: &Performative<'_>) -> Result<usize, Halt> {
-        let detach = body.detach()?;
-        let len = body.header.frame_len();
-        let at = self.place(from, body.header.channel);
-        let Some(session) = at.and_then(|at| self.session_mut(at)) else {
-            return Ok(len);
-        };
-        let Some((link_at, link)) = session.link_mut(from, detach.handle) else {
-            return Ok(len);
-        };
-        let is_ours = matches!(link.state, LinkState::Detached(_));
-        link.is_closed |= is_ours || detach.closed;
-        let sender = link.sender;
-        let is_left = link.handles.of(from.other()).is_none();
-        let current = link.current.take_if(|_| sender == from);
-        let mut answer = None;
-        let mut is_behind = false;
-        if sender == from {
-            if let Some(delivery) = current.filter(Delivery::is_held) {
-                session.give_up(from, delivery.id, delivery.held_frames(), true);
-            }
-            if is_left {
-                session.give_up_queue(from, |outgoing| outgoing.link == link_at);
-            }
-            is_behind = !is_ours && session.is_queued(from, link_at);
-        } else {
-            if session.is_queued(sender, link_at) {
-                session.give_up_queue(sender, |outgoing| outgoing.link == link_at);
-                session.leave(link_at);
-            }
-            answer = session.take_leaving(sender, link_at);
-        }
-        if is_behind {
-            let mut frame = Vec::with_capacity(len);
-            if body
-                .patch(body.header.channel, 0, &[], &mut frame)
-                .is_some()
-            {
-                let leaving = &mut session.ways.of_mut(from).leaving;
-                leaving.push((link_at, Word::Frame(frame)));
-            }
-        }
-        session.detach(from, detach.handle);
-        if let Some(word) = answer {
-            self.say(from, at.unwrap_or_default(), word);
-        }
-        if is_ours || is_behind {
-            // The peer's answer to what sizegate said to it, of which the other side has been told; or
-            // what is to be said once frames of the link have gone out.
-            Err(Halt::Act(Act::Withhold(len as u64)))
-        } else {
-            Ok(len)
-        }
     }
 }
 

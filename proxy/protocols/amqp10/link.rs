@@ -1,9 +1,12 @@
 //! One link: who sends on it, under which limit, and what its two ends count.
 
-use parsers::amqp10::{Attach, Handle, ReceiverSettleMode, Role, Terminus};
+use std::sync::Arc;
+
+use parsers::amqp10::{Attach, Handle, ReceiverSettleMode, Role, SenderSettleMode, Terminus};
 
 use super::PerSide;
 use super::delivery::Delivery;
+use super::presettled::Pace;
 use crate::gate::{Direction, Limits, Side};
 use crate::policy::Limit;
 
@@ -21,12 +24,17 @@ pub(super) struct Link {
     /// Whether a side has closed it, so that it can't be resumed.
     pub(super) is_closed: bool,
     /// Where messages go to, or come from, as far as it is said.
-    pub(super) address: Option<Box<str>>,
+    pub(super) address: Option<Arc<str>>,
     /// Under which limit its messages are.
     pub(super) limit: LinkLimit,
     /// Whether its receiver settles second.
     pub(super) second: bool,
-    /// Deliveries that the receiver has not seen and never will; wraps.
+    /// The largest message that its receiver says it takes.
+    pub(super) max_message_size: Option<u64>,
+    /// How its sender settles, as each side has said.
+    pub(super) snd_settle_mode: PerSide<Option<SenderSettleMode>>,
+    /// Deliveries that the receiver has not seen and never will, less credit that was given back to
+    /// it in the sender's name; wraps.
     pub(super) swallowed: u32,
     /// The delivery-count that the sender began with.
     pub(super) initial_delivery_count: Option<u32>,
@@ -34,6 +42,11 @@ pub(super) struct Link {
     pub(super) count: u32,
     /// The credit that the receiver gave last.
     pub(super) credit: Option<Credit>,
+    /// Pre-settled deliveries that have begun and that the broker has not settled; none unless they
+    /// go to it unsettled.
+    pub(super) unsettled: u32,
+    /// What its sender has been told of the receiver's credit because of them.
+    pub(super) pace: Pace,
     /// The delivery whose last frame has not come.
     pub(super) current: Option<Delivery>,
     /// Whether it goes on.
@@ -86,10 +99,14 @@ impl Link {
             address: None,
             limit: LinkLimit::Exempt,
             second: false,
+            max_message_size: None,
+            snd_settle_mode: PerSide::default(),
             swallowed: 0,
             initial_delivery_count: None,
             count: 0,
             credit: None,
+            unsettled: 0,
+            pace: Pace::default(),
             current: None,
             state: LinkState::Attached,
         }
@@ -99,8 +116,11 @@ impl Link {
     pub(super) fn attach(&mut self, side: Side, attach: &Attach<'_>, limits: Option<&Limits>) {
         *self.handles.of_mut(side) = Some(attach.handle);
         *self.attached.of_mut(side) = true;
+        *self.snd_settle_mode.of_mut(side) = Some(attach.snd_settle_mode);
         if side == self.sender {
             self.initial_delivery_count = attach.initial_delivery_count;
+        } else {
+            self.max_message_size = attach.max_message_size.filter(|&size| size > 0);
         }
         // The receiver's word holds; before it has come, that of the sender.
         self.second = attach.rcv_settle_mode == ReceiverSettleMode::Second;
@@ -126,6 +146,18 @@ impl Link {
             self.count = told;
         }
         self.current.is_some() && told != self.count
+    }
+
+    /// The address of the present message, if each message of the link bears its own, cut to a length
+    /// that may be remembered.
+    pub(super) fn own_address(&self) -> Option<Arc<str>> {
+        let address = self.address.as_deref();
+        let address = address.filter(|_| matches!(self.limit, LinkLimit::ByMessage))?;
+        let mut end = address.len().min(LONGEST);
+        while !address.is_char_boundary(end) {
+            end -= 1;
+        }
+        address.get(..end).map(Into::into)
     }
 
     /// Which way its messages go.
@@ -186,3 +218,7 @@ fn link_limit(sender: Side, terminus: &Terminus<'_>, limits: Option<&Limits>) ->
 fn is_management(address: &str) -> bool {
     matches!(address, "$management" | "$cbs" | "/management")
 }
+
+/// Octets of an address that are remembered for a delivery; a few more than are logged, so that those
+/// are seen to be cut.
+const LONGEST: usize = 260;

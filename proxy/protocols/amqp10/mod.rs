@@ -14,18 +14,23 @@ mod flow;
 mod frames;
 mod handshake;
 mod link;
+mod links;
 mod oversize;
+mod presettled;
 mod refuse;
 mod release;
+mod rewrite;
 mod session;
 #[cfg(test)]
 mod tests;
 mod transfer;
 mod translate;
+mod windows;
 
 use parsers::Parsed;
 use parsers::amqp10::{Protocol, protocol_header};
 
+pub use self::presettled::Presettled;
 use super::{Opening, Recognition};
 use crate::gate::{Gate, Side};
 
@@ -34,6 +39,8 @@ use crate::gate::{Gate, Side};
 pub struct Settings {
     /// What is done with a client whose security layer would hide everything.
     pub on_opaque: OnOpaque,
+    /// What is done with deliveries that clients send settled; nothing in a dry run.
+    pub presettled: Presettled,
 }
 
 /// What is done with a client that chose a SASL mechanism with a security layer (AMQP 1.0 §5.3).

@@ -6,12 +6,26 @@
 
 use super::act::{Act, Answer, Halt};
 use super::arrival::Arrival;
-use super::connection::{Closing, Connection};
+use super::connection::Connection;
 use super::delivery::{Course, Delivery};
 use super::link::LinkState;
+use super::presettled::{Leaving, Patience};
 use super::refuse::{Size, Why, Word, text};
 use crate::gate::{Ending, Reason, Side};
 use crate::policy::Limit;
+
+/// A refusal that closes the connection, as soon as its sender has been told.
+#[derive(Debug)]
+pub(super) struct Closing {
+    /// The side that sends the message.
+    pub(super) from: Side,
+    /// Its session, link and delivery-id.
+    pub(super) at: (usize, usize, u32),
+    /// Why.
+    pub(super) why: Why,
+    /// Whether its sender has been told.
+    pub(super) is_answered: bool,
+}
 
 impl Connection {
     /// Throws away a frame of a link that sizegate has detached.
@@ -67,6 +81,7 @@ impl Connection {
         let Some(session) = self.session_mut(at.0) else {
             return;
         };
+        let has_begun = session.has_begun(from, at.1);
         let Some(link) = session.at_mut(at.1) else {
             return;
         };
@@ -74,11 +89,20 @@ impl Connection {
             return;
         };
         let (id, held) = (delivery.id, delivery.held_frames());
-        delivery.is_unseen = delivery.frames == 1 || held > 0;
+        delivery.is_unseen = delivery.frames == 1 || held > 0 || !has_begun;
         delivery.course = Course::Swallowed;
         let is_unseen = delivery.is_unseen;
         link.swallowed = link.swallowed.wrapping_add(u32::from(is_unseen));
+        link.pace.untold += i64::from(is_unseen);
+        if is_unseen && (delivery.change.unsettles() || delivery.change.is_undecided()) {
+            link.stays_as_it_is();
+        }
+        if !is_unseen {
+            session.disown(from, id);
+        }
         session.give_up(from, id, held + 1, is_unseen);
+        // Frames of it that were let go may wait for their receiver.
+        session.give_up_queue(from, |outgoing| outgoing.link == at.1 && outgoing.id == id);
     }
 
     /// Refuses one delivery; the rest of it is thrown away as it comes.
@@ -120,7 +144,7 @@ impl Connection {
                 id: delivery.id,
                 settled: !delivery.second,
                 txn_id: delivery.txn_id.clone(),
-                text: text(Size::Whole(delivery.size), limit),
+                text: text(Size::Whole(delivery.size()), limit),
             };
             self.say(from, at.0, word);
         }
@@ -148,9 +172,9 @@ impl Connection {
         let (id, held) = (delivery.id, delivery.held_frames());
         let is_unseen = delivery.frames == 1 || held > 0;
         let size = if arrival.is_last() {
-            Size::Whole(delivery.size)
+            Size::Whole(delivery.size())
         } else {
-            Size::AtLeast(delivery.size)
+            Size::AtLeast(delivery.size())
         };
         delivery.course = Course::Swallowed;
         if arrival.is_last() {
@@ -161,6 +185,9 @@ impl Connection {
         let handles = link.handles.clone();
         let mut is_behind = false;
         if let Some(session) = self.session_mut(at.0) {
+            if !is_unseen {
+                session.disown(from, id);
+            }
             session.give_up(from, id, held + 1, is_unseen);
             session.give_up_queue(from, |outgoing| outgoing.link == at.1 && outgoing.id == id);
             is_behind = session.is_queued(from, at.1);
@@ -169,9 +196,14 @@ impl Connection {
             let text = text.clone();
             match *handles.of(side) {
                 Some(handle) if is_behind && side == from => {
-                    let word = Word::Detach { handle, text };
+                    let leaving = Leaving {
+                        link: at.1,
+                        handle,
+                        word: Word::Detach { handle, text },
+                        patience: Patience::Over,
+                    };
                     if let Some(session) = self.session_mut(at.0) {
-                        session.ways.of_mut(from).leaving.push((at.1, word));
+                        session.ways.of_mut(from).leaving.push(leaving);
                     }
                 }
                 Some(handle) => self.say(side.other(), at.0, Word::Detach { handle, text }),
@@ -189,7 +221,7 @@ impl Connection {
             return Halt::Over;
         };
         let why = Why::Oversize {
-            size: delivery.size,
+            size: delivery.size(),
             limit: limit.clone(),
         };
         let id = delivery.id;
@@ -221,7 +253,7 @@ impl Connection {
             let translator = &session.ways.of(from).translator;
             translator.as_ref().is_some_and(|it| it.unsettled() > 0)
         });
-        if closing.is_answered && !unsettled {
+        if closing.is_answered && !unsettled && self.owed() == 0 {
             self.close_now();
         }
     }

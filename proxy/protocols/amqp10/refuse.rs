@@ -26,6 +26,20 @@ pub(super) enum Word {
         /// Why, for people.
         text: String,
     },
+    /// Deliveries have been accepted.
+    Accepted {
+        /// The delivery-ids as their sender knows them.
+        first: u32,
+        last: u32,
+        /// Whether that settles them.
+        settled: bool,
+    },
+    /// Their sender has settled deliveries.
+    Settled {
+        /// The delivery-ids as their receiver knows them.
+        first: u32,
+        last: u32,
+    },
     /// A flow.
     Flow(Flow),
     /// What the other side said itself, at a time when it could not go on yet.
@@ -65,6 +79,23 @@ impl Word {
                     },
                 );
             }
+            Self::Accepted {
+                first,
+                last,
+                settled,
+            } => {
+                let mut state = Vec::new();
+                encode::state(&mut state, &Outcome::Accepted, None);
+                let run = Disposition {
+                    settled: *settled,
+                    state: Some(&state),
+                    ..of_run(Role::Receiver, *first, *last)
+                };
+                encode::disposition(out, channel, &run);
+            }
+            Self::Settled { first, last } => {
+                encode::disposition(out, channel, &of_run(Role::Sender, *first, *last));
+            }
             Self::Frame(frame) => out.extend_from_slice(frame),
             Self::Flow(flow) => encode::flow(out, channel, flow),
             Self::Detach { handle, text } => encode::detach(
@@ -77,6 +108,18 @@ impl Word {
                 },
             ),
         }
+    }
+}
+
+/// What settles deliveries.
+fn of_run(role: Role, first: u32, last: u32) -> Disposition<'static> {
+    Disposition {
+        role,
+        first,
+        last: (last != first).then_some(last),
+        settled: true,
+        state: None,
+        batchable: false,
     }
 }
 

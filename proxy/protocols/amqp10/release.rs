@@ -4,14 +4,14 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use parsers::Parsed;
-use parsers::amqp10::encode::{self, boolean, empty_frame, null, uint};
-use parsers::amqp10::{Transfer, frame_header, performative};
+use parsers::amqp10::encode::empty_frame;
 
 use super::act::{HoldFrame, Then};
 use super::connection::{Connection, Layer};
 use super::delivery::{Course, Held};
 use super::link::LinkState;
+use super::presettled::{AtEnd, How, Rewrite};
+use super::rewrite::{Wanted, take_first};
 use super::session::Session;
 use crate::gate::{Reservation, Side, Step};
 
@@ -24,8 +24,10 @@ pub(super) struct Outgoing {
     pub(super) id: u32,
     /// Whether the first frame of the delivery is in it and has not gone out.
     pub(super) has_first: bool,
-    /// Whether no disposition is due when its last frame has gone out.
-    is_done_with: bool,
+    /// What is due when its last frame has gone out.
+    at_end: AtEnd,
+    /// What is changed about it.
+    rewrite: Option<Rewrite>,
     /// Its frames.
     pub(super) held: Held,
 }
@@ -34,7 +36,11 @@ impl Connection {
     /// Adds a frame that has come as a whole to its delivery, and lets that go if it is time.
     pub(super) fn frame_is_held(&mut self, from: Side, frame: HoldFrame) {
         let HoldFrame {
-            at, frame, then, ..
+            at,
+            frame,
+            then,
+            rewrite,
+            ..
         } = frame;
         self.keeps = true;
         let hold = &self.settings.hold;
@@ -44,7 +50,7 @@ impl Connection {
         if let Then::Queue {
             id,
             is_first,
-            is_done_with,
+            at_end,
         } = then
         {
             let link = session.at_mut(at.1);
@@ -59,7 +65,8 @@ impl Connection {
                 link: at.1,
                 id,
                 has_first: is_first,
-                is_done_with,
+                at_end,
+                rewrite,
                 held: Held {
                     frames: VecDeque::from([frame]),
                     reservation,
@@ -78,25 +85,27 @@ impl Connection {
             frames.swallowed = frames.swallowed.wrapping_add(1);
             return;
         };
-        let Course::Held(held) = &mut delivery.course else {
+        let Course::Held(held, _) = &mut delivery.course else {
             return;
         };
         held.frames.push_back(frame);
         if then == Then::HoldOn {
             return;
         }
-        let (id, settled) = (delivery.id, delivery.settled);
-        let course = std::mem::replace(&mut delivery.course, Course::Passing);
         let is_whole = then == Then::Release;
+        let (id, at_end) = (delivery.id, delivery.at_end(is_whole, false));
+        let rewrite = delivery.rewrite();
+        let course = std::mem::replace(&mut delivery.course, Course::Passing);
         if is_whole && let Some(link) = session.at_mut(at.1) {
             link.current = None;
         }
-        if let Course::Held(held) = course {
+        if let Course::Held(held, _) = course {
             session.ways.of_mut(from).queue.push_back(Outgoing {
                 link: at.1,
                 id,
                 has_first: true,
-                is_done_with: is_whole && settled,
+                at_end,
+                rewrite,
                 held,
             });
             self.sides.of_mut(from).may_release = true;
@@ -128,6 +137,8 @@ impl Connection {
             return None;
         }
         self.sides.of_mut(from.other()).is_fed = true;
+        // What was restored is accepted when it has gone out.
+        self.dues.are_there |= self.unsettles;
         Some(Step::Inject)
     }
 
@@ -136,17 +147,19 @@ impl Connection {
         if self.closing.is_some() {
             return Some(CLOSE_AFTER);
         }
+        let wanes = self.wanes_after();
         if !self.keeps {
-            return None;
+            return wanes;
         }
         let starving = [Side::Client, Side::Broker].map(|side| self.starves(side).then_some(side));
         self.keeps = starving.iter().any(Option::is_some);
         let time_outs = starving.into_iter().flatten();
         time_outs
             .filter_map(|side| self.sides.of(side).idle_time_out)
-            .min()
             // A side that was fed right behind a tick is fed again at the second one after it.
             .map(|time_out| time_out / 3)
+            .chain(wanes)
+            .min()
     }
 
     /// The time of [`Connection::next_tick`] has passed.
@@ -154,6 +167,9 @@ impl Connection {
         if self.closing.is_some() {
             self.close_now();
             return;
+        }
+        if self.dues.is_waited_for {
+            self.wane();
         }
         for side in [Side::Client, Side::Broker] {
             let starves = self.starves(side);
@@ -191,117 +207,45 @@ fn next_released(session: &mut Session, from: Side, ceiling: usize) -> Option<Ve
     if session.room(from).is_some_and(|room| room <= 0) {
         return None;
     }
-    let outgoing = session.ways.of_mut(from).queue.front_mut()?;
-    let (id, link) = (outgoing.id, outgoing.link);
-    let frame = outgoing.held.frames.pop_front()?;
-    outgoing.held.reservation.shrink(frame.len() as u64);
-    let (mut frame, rest) = numbered(session, from, (id, link), frame, ceiling);
+    let outgoing = session.ways.of(from).queue.front()?;
+    let (id, link, is_first) = (outgoing.id, outgoing.link, outgoing.has_first);
+    let is_changed = outgoing.rewrite.is_some();
+    let oldest = session.oldest_held(from);
+    let oldest = oldest.filter(|&oldest| (id.wrapping_sub(oldest) as i32) > 0);
+    let theirs = session.number(from, oldest, (id, link), is_changed);
     let way = session.ways.of_mut(from);
-    if let Some(outgoing) = way.queue.front_mut()
-        && let Some(rest) = rest
-    {
-        outgoing.held.frames.push_front(rest);
-        // One more frame for the receiver than came from the sender, who may send all that it was told.
-        way.is_paced = true;
-        way.frames.swallowed = way.frames.swallowed.wrapping_sub(1);
-    }
-    if let Some(outgoing) = way.queue.front_mut() {
-        outgoing.has_first = false;
-        if !outgoing.held.frames.is_empty() {
-            return Some(frame);
+    let outgoing = way.queue.front_mut()?;
+    let wanted = Wanted {
+        id: theirs.unwrap_or(id),
+        rewrite: outgoing.rewrite.as_ref(),
+        is_first,
+        ceiling,
+    };
+    let (mut frame, added) = take_first(&mut outgoing.held.frames, wanted)?;
+    way.frames.forwarded = way.frames.forwarded.wrapping_add(1);
+    outgoing.held.reservation.shrink(frame.len() as u64);
+    // More frames for the receiver than came from the sender, who may send all that it was told.
+    way.is_paced |= added > 0;
+    way.frames.swallowed = way.frames.swallowed.wrapping_sub(added as u32);
+    outgoing.has_first = false;
+    if let Some(rewrite) = &mut outgoing.rewrite {
+        rewrite.edit = None;
+        if is_first && rewrite.how == How::Unsettled {
+            way.owed.add(theirs.unwrap_or(id), link, rewrite);
         }
     }
-    let outgoing = way.queue.pop_front()?;
-    if outgoing.is_done_with
-        && let Some(translator) = &mut way.translator
-    {
-        translator.forget(id);
+    if !outgoing.held.frames.is_empty() {
+        return Some(frame);
     }
-    if !session.is_queued(from, outgoing.link)
-        && let Some(word) = session.take_leaving(from, outgoing.link)
+    let outgoing = way.queue.pop_front()?;
+    session.note_end(from, id, outgoing.at_end);
+    if session.may_leave(from, link)
+        && let Some(word) = session.take_leaving(from, link)
         && let Some(channel) = *session.channels.of(from)
     {
         word.write(channel, &mut frame);
     }
     Some(frame)
-}
-
-/// A held frame with the delivery-id that its receiver is to know it by, and what of it does not fit
-/// into one frame then; the first counts as forwarded.
-fn numbered(
-    session: &mut Session,
-    from: Side,
-    (id, link): (u32, usize),
-    frame: Vec<u8>,
-    ceiling: usize,
-) -> (Vec<u8>, Option<Vec<u8>>) {
-    let oldest = session.oldest_held(from);
-    let way = session.ways.of_mut(from);
-    way.frames.forwarded = way.frames.forwarded.wrapping_add(1);
-    if let Some(oldest) = oldest.filter(|&oldest| (id.wrapping_sub(oldest) as i32) > 0)
-        && way.translator.is_none()
-    {
-        way.number_from(oldest).note(id);
-    }
-    let theirs = way
-        .translator
-        .as_mut()
-        .and_then(|translator| translator.forward(id, link));
-    match theirs.filter(|&theirs| theirs != id) {
-        Some(theirs) => renumbered(&frame, theirs, ceiling).unwrap_or((frame, None)),
-        None => (frame, None),
-    }
-}
-
-/// A whole transfer frame with another delivery-id, if it bears one, in two if it has to be.
-fn renumbered(frame: &[u8], id: u32, ceiling: usize) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
-    let Ok(Parsed::Value(header)) = frame_header(frame) else {
-        return None;
-    };
-    let Ok(Parsed::Value(body)) = performative(&header, frame, frame.len()) else {
-        return None;
-    };
-    let transfer = body.transfer().ok()?;
-    transfer.delivery_id?;
-    let payload = frame.get(body.payload_at..)?;
-    let id = uint(id);
-    let with = |changes: &[_], payload: &[u8]| {
-        let mut frame = Vec::with_capacity(frame.len() + 8);
-        body.patch(header.channel, payload.len(), changes, &mut frame)?;
-        frame.extend_from_slice(payload);
-        Some(frame)
-    };
-    let whole = with(&[(Transfer::DELIVERY_ID, &*id)], payload)?;
-    if whole.len() <= ceiling {
-        return Some((whole, None));
-    }
-    if transfer.aborted {
-        // Its payload is of no meaning (AMQP 1.0 §2.7.5).
-        return Some((with(&[(Transfer::DELIVERY_ID, &*id)], &[])?, None));
-    }
-    if transfer.delivery_tag.is_none() {
-        // The id may be left out of all frames but the first (AMQP 1.0 §2.7.5).
-        return Some((with(&[(Transfer::DELIVERY_ID, &*null())], payload)?, None));
-    }
-    let changes = [
-        (Transfer::DELIVERY_ID, &*id),
-        (Transfer::MORE, &*boolean(true)),
-    ];
-    let room = ceiling.checked_sub(with(&changes, &[])?.len())?;
-    let (first, second) = payload.split_at_checked(room)?;
-    let mut rest = Vec::new();
-    let continuation = Transfer {
-        delivery_id: None,
-        delivery_tag: None,
-        message_format: None,
-        settled: None,
-        rcv_settle_mode: None,
-        state: None,
-        resume: false,
-        ..transfer
-    };
-    encode::transfer(&mut rest, header.channel, &continuation, second);
-    Some((with(&changes, first)?, Some(rest)))
 }
 
 /// Octets of held frames that go out together.

@@ -7,10 +7,11 @@ use parsers::amqp10::{Attach, Begin, Channel, Flow, Handle};
 use super::PerSide;
 use super::delivery::{Course, Delivery};
 use super::link::{Link, LinkState, sender};
+use super::presettled::{Leaving, Owed, Patience};
 use super::refuse::Word;
 use super::release::Outgoing;
 use super::translate::{Frames, Translator};
-use crate::gate::Side;
+use crate::gate::{Meter, Side};
 
 /// A session that at least one side has begun and not ended.
 #[derive(Debug, Default)]
@@ -27,6 +28,12 @@ pub(super) struct Session {
     pub(super) handles: PerSide<BTreeMap<Handle, usize>>,
     /// What waits for the begin of the side in whose name it is said.
     pub(super) waiting: PerSide<Vec<Word>>,
+    /// Links whose client may have to be told of credit, by their places.
+    pub(super) credit_dues: Vec<usize>,
+    /// Whether the client has ended it, which waits for outcomes.
+    pub(super) is_ending: bool,
+    /// For how long.
+    pub(super) patience: Patience,
 }
 
 /// The deliveries of one direction.
@@ -40,8 +47,13 @@ pub(super) struct Way {
     pub(super) is_paced: bool,
     /// Frames that may go out when their receiver takes more, in order; all of them are held.
     pub(super) queue: VecDeque<Outgoing>,
-    /// Links that sizegate has detached, and what their receiver is to be told behind what waits.
-    pub(super) leaving: Vec<(usize, Word)>,
+    /// Links that have come to an end of which their receiver has not been told yet.
+    pub(super) leaving: Vec<Leaving>,
+    /// Those that were settled when they came and that their receiver has to settle.
+    pub(super) owed: Owed,
+    /// Those that were restored and are to be accepted in their receiver's name: runs of their
+    /// sender's ids, and whether they are settled second.
+    pub(super) accepts: Vec<(u32, u32, bool)>,
     /// Their ids, once the sides do not number alike.
     pub(super) translator: Option<Translator>,
 }
@@ -126,7 +138,7 @@ impl Session {
     }
 
     /// Takes a side's handle off its link; the link is gone with the second one.
-    pub(super) fn detach(&mut self, side: Side, handle: Handle) {
+    pub(super) fn detach(&mut self, side: Side, handle: Handle, meter: &mut Meter) {
         let Some(at) = self.handles.of_mut(side).remove(&handle) else {
             return;
         };
@@ -138,7 +150,9 @@ impl Session {
                 return;
             }
             let (sender, is_closed) = (link.sender, link.is_closed);
+            let address = link.address.take();
             *place = None;
+            self.lose_link(at, address.as_deref(), meter);
             match &mut self.ways.of_mut(sender).translator {
                 Some(translator) if is_closed => translator.forget_link(at),
                 Some(translator) => translator.suspend_link(at),
@@ -206,6 +220,32 @@ impl Session {
         self.channels.of(side).is_none() && self.windows.of(side).is_some()
     }
 
+    /// The id that the receiver is to know a side's delivery on a link by, of which a frame goes out;
+    /// `oldest` is the first of those that are held. `None` if there are too many.
+    pub(super) fn number(
+        &mut self,
+        from: Side,
+        oldest: Option<u32>,
+        (id, link): (u32, usize),
+        is_changed: bool,
+    ) -> Option<u32> {
+        let way = self.ways.of_mut(from);
+        if way.translator.is_none()
+            && let Some(first) = oldest.or(is_changed.then_some(id))
+        {
+            // It overtakes a delivery that is held, or the two sides settle it each on its own.
+            way.number_from(first).note(id);
+        }
+        let Some(translator) = &mut way.translator else {
+            return Some(id);
+        };
+        let theirs = translator.forward(id, link)?;
+        if is_changed {
+            translator.part(id);
+        }
+        Some(theirs)
+    }
+
     /// Gives up frames of a side's delivery that its receiver will not see, and all of the delivery
     /// if that has seen nothing of it.
     pub(super) fn give_up(&mut self, from: Side, id: u32, frames: u32, is_unseen: bool) {
@@ -230,6 +270,14 @@ impl Session {
             self.give_up(from, outgoing.id, frames, outgoing.has_first);
         }
         self.ways.of_mut(from).queue = kept;
+    }
+
+    /// Whether the receiver of a link has seen something of the present delivery, unless that is held.
+    pub(super) fn has_begun(&self, from: Side, link: usize) -> bool {
+        let current = self.links.get(link).and_then(Option::as_ref);
+        let id = current.and_then(|link| Some(link.current.as_ref()?.id));
+        let mut queue = self.ways.of(from).queue.iter();
+        !queue.any(|it| it.link == link && it.has_first && Some(it.id) == id)
     }
 
     /// Throws away what follows on a link, whose receiver has left it.
@@ -257,96 +305,8 @@ impl Session {
     /// What is to be said to the receiver of a link now that nothing of it waits any more.
     pub(super) fn take_leaving(&mut self, from: Side, link: usize) -> Option<Word> {
         let leaving = &mut self.ways.of_mut(from).leaving;
-        let at = leaving.iter().position(|&(leaving, _)| leaving == link)?;
-        Some(leaving.swap_remove(at).1)
-    }
-
-    /// Frames that the receiver of `from`'s deliveries takes now; none if it has not begun.
-    pub(super) fn room(&self, from: Side) -> Option<i64> {
-        let receiver = (*self.windows.of(from.other()))?;
-        Some(i64::from(receiver.incoming_window) - self.under_way(from)?)
-    }
-
-    /// Frames that were forwarded and that their receiver did not know of when it spoke last.
-    fn under_way(&self, from: Side) -> Option<i64> {
-        let sender = (*self.windows.of(from))?;
-        let receiver = (*self.windows.of(from.other()))?;
-        let first = sender.first_outgoing_id;
-        let next = first.wrapping_add(self.ways.of(from).frames.forwarded);
-        let expected = receiver.next_incoming_id.unwrap_or(first);
-        Some(i64::from(next.wrapping_sub(expected) as i32))
-    }
-
-    /// Notes that the sender of `from`'s deliveries is told what its receiver takes now.
-    pub(super) fn tell(&mut self, from: Side) {
-        if let (Some(left), Some(room)) = (self.may_send(from), self.room(from)) {
-            let way = self.ways.of_mut(from);
-            way.left = left;
-            way.is_paced = left > room - i64::from(way.frames.held());
-        }
-    }
-
-    /// Frames that the sender of `from`'s deliveries may be told that it may send.
-    ///
-    /// While frames are held it may send some more than its receiver takes, since it could not end
-    /// the deliveries that they are of; a receiver that has been sent all that it takes will say
-    /// itself when it takes more. What a sender was told is not taken back.
-    pub(super) fn may_send(&self, from: Side) -> Option<i64> {
-        let room = self.room(from)?;
-        let way = self.ways.of(from);
-        let held = i64::from(way.frames.held());
-        let before = if way.is_paced { way.left } else { i64::MIN };
-        let ahead = if held > 0 && room > 0 {
-            self.enough(from)
-        } else {
-            i64::MIN
-        };
-        Some((room - held).max(before).max(ahead))
-    }
-
-    /// Frames that a sender needs to be let send to go on.
-    pub(super) fn enough(&self, from: Side) -> i64 {
-        let window = self.windows.of(from.other()).as_ref();
-        window.map_or(1, |window| {
-            i64::from(window.incoming_window.clamp(1, AHEAD))
-        })
-    }
-
-    /// The next-incoming-id and the incoming-window that say to the sender of `from`'s deliveries
-    /// what it has been told.
-    pub(super) fn window_to(&self, from: Side) -> Option<(u32, u32)> {
-        let sender = (*self.windows.of(from))?;
-        let receiver = (*self.windows.of(from.other()))?;
-        let way = self.ways.of(from);
-        let first = sender.first_outgoing_id;
-        let mut expected = receiver
-            .next_incoming_id
-            .unwrap_or(first)
-            .wrapping_add(way.frames.swallowed);
-        if (expected.wrapping_sub(first) as i32) < 0 && way.frames.received < i32::MAX as u32 {
-            // Half of a frame that was cut in two does not count before the beginning.
-            expected = first;
-        }
-        let sent = first.wrapping_add(way.frames.received);
-        let window = way.left + i64::from(sent.wrapping_sub(expected) as i32);
-        let window = window.clamp(0, i64::from(u32::MAX));
-        Some((expected, u32::try_from(window).unwrap_or(u32::MAX)))
-    }
-
-    /// The session part of a flow to the sender of `from`'s deliveries, in its receiver's name. It
-    /// counts as said.
-    pub(super) fn flow_to(&mut self, from: Side) -> Option<Flow> {
-        self.tell(from);
-        let (next_incoming_id, incoming_window) = self.window_to(from)?;
-        let receiver = (*self.windows.of(from.other()))?;
-        let back = self.ways.of(from.other()).frames.forwarded;
-        Some(Flow {
-            next_incoming_id: Some(next_incoming_id),
-            incoming_window,
-            next_outgoing_id: receiver.first_outgoing_id.wrapping_add(back),
-            outgoing_window: receiver.outgoing_window,
-            ..Flow::default()
-        })
+        let at = leaving.iter().position(|leaving| leaving.link == link)?;
+        Some(leaving.swap_remove(at).word)
     }
 }
 
@@ -362,6 +322,3 @@ impl Way {
         self.translator.get_or_insert_with(|| Translator::new(id))
     }
 }
-
-/// Transfer frames that a sender is let send beyond what its receiver takes, at most.
-const AHEAD: u32 = 16;

@@ -9,12 +9,14 @@ use parsers::amqp10::{
 };
 
 use super::act::{Act, Halt, HoldFrame, Then};
-use super::arrival::{Arrival, with_id};
+use super::arrival::Arrival;
 use super::connection::Connection;
-use super::delivery::{Course, Delivery, Held};
+use super::delivery::{Course, Delivery, Held, Until};
 use super::frames::unexpected;
 use super::link::{LinkLimit, LinkState};
+use super::presettled::{Change, Head, How, candidate, decide};
 use super::refuse::note;
+use super::rewrite::{Wanted, front};
 use crate::gate::{Meter, Reservation, Side, VerdictKind};
 use crate::policy::{Action, Mode, OnOversize};
 
@@ -57,7 +59,7 @@ impl Connection {
             return Err(self.swallow(&arrival));
         }
         let course = link.current.as_ref().map(|delivery| &delivery.course);
-        let stays = matches!(course, Some(Course::Held(_) | Course::Swallowed));
+        let stays = matches!(course, Some(Course::Held(..) | Course::Swallowed));
         let is_first = course.is_none();
         let way = session.ways.of(from);
         let is_full = way.is_paced && session.room(from).is_some_and(|room| room <= 0);
@@ -72,8 +74,13 @@ impl Connection {
         }
         if is_first {
             self.first_frame(&arrival)?;
+        } else if self.unsettles {
+            self.look_further(&arrival)?;
         }
         let next = self.count(&arrival, meter);
+        if self.unsettles && from == Side::Client {
+            self.tell_credit((at, link_at));
+        }
         let session = self.sessions.get(at).and_then(Option::as_ref);
         if session.is_some_and(|session| session.ways.of(from).frames.behind() != 0) {
             self.keep_window_open(from, at);
@@ -96,6 +103,7 @@ impl Connection {
         let Some(session) = self.sessions.get_mut(at.0).and_then(Option::as_mut) else {
             return Err(Halt::Over);
         };
+        let has_room = !session.ways.of(from).owed.is_full();
         let Some(link) = session.at_mut(at.1) else {
             return Err(Halt::Over);
         };
@@ -110,7 +118,9 @@ impl Connection {
                         return Err(Halt::NeedMore(transfer.payload_at + octets));
                     }
                 };
-                link.address = Some(to.into());
+                if link.address.as_deref() != Some(to) {
+                    link.address = Some(to.into());
+                }
                 Some(limits.limit(link.direction(), to.as_bytes()).clone())
             }
         };
@@ -122,7 +132,25 @@ impl Connection {
         let second = transfer
             .rcv_settle_mode
             .map_or(link.second, |mode| mode == ReceiverSettleMode::Second);
-        link.current = Some(Delivery::new(id, transfer, second, txn_id, limit));
+        let mut delivery = Delivery::new(id, transfer, second, txn_id, limit);
+        if self.unsettles {
+            let how = candidate(from, link, transfer).filter(|_| has_room);
+            let head = Head {
+                payload: arrival.payload(),
+                payload_len: arrival.payload_len(),
+                is_last: arrival.is_last(),
+                ceiling,
+                max_message_size: link.max_message_size,
+            };
+            let change = how.map_or(Ok(Change::Nothing), |how| decide(how, second, head));
+            let needs = |octets| Halt::NeedMore(transfer.payload_at + octets);
+            delivery.set_change(change.map_err(needs)?);
+            if delivery.change.unsettles() {
+                link.unsettled += 1;
+                delivery.address = link.own_address();
+            }
+        }
+        link.current = Some(delivery);
         link.count = link.count.wrapping_add(1);
         let way = session.ways.of_mut(from);
         if close {
@@ -154,9 +182,9 @@ impl Connection {
             return Err(Halt::Over);
         };
         delivery.count(transfer, arrival.payload_len());
-        let (size, is_last) = (delivery.size, arrival.is_last());
+        let (size, is_last) = (delivery.size(), arrival.is_last());
         let is_first = delivery.frames == 1;
-        if transfer.aborted && matches!(delivery.course, Course::Held(_)) {
+        if transfer.aborted && delivery.is_held() {
             return Err(self.drop_held(arrival));
         }
         let exceeded = delivery.exceeded().cloned();
@@ -202,18 +230,22 @@ impl Connection {
                     Action::Close => self.refuse_connection(arrival, limit),
                 })
             }
-            (Course::Held(_), None) => Err(self.hold(arrival, is_last, meter)),
+            (Course::Held(..), None) => Err(self.hold(arrival, is_last, meter)),
             (Course::Passing, None) => {
-                let holds = !is_last
-                    && is_first
-                    && delivery.limit.is_some()
+                let is_judged = delivery.limit.is_some()
                     && on_oversize == OnOversize::Reject
                     && mode == Mode::Enforce;
-                if holds {
-                    delivery.course = Course::Held(Held {
+                let until = if is_judged {
+                    Some(Until::End)
+                } else {
+                    delivery.change.is_undecided().then_some(Until::Head)
+                };
+                if let Some(until) = until.filter(|_| is_first && !is_last) {
+                    let held = Held {
                         frames: Default::default(),
                         reservation: Reservation::new(&self.settings.hold),
-                    });
+                    };
+                    delivery.course = Course::Held(held, until);
                     return Err(self.hold(arrival, false, meter));
                 }
                 self.forward(arrival, meter)
@@ -236,64 +268,64 @@ impl Connection {
             return Err(Halt::Over);
         };
         let direction = link.direction();
-        let Some(delivery) = &link.current else {
+        let Some(delivery) = &mut link.current else {
             return Err(Halt::Over);
         };
-        let (id, size) = (delivery.id, delivery.size);
-        let is_first = delivery.frames == 1;
-        let is_done_with = arrival.is_last() && (delivery.settled || transfer.aborted);
+        let (id, size, is_first) = (delivery.id, delivery.size(), delivery.frames == 1);
+        let at_end = delivery.at_end(arrival.is_last(), transfer.aborted);
+        let rewrite = delivery.rewrite();
         if arrival.is_last() {
             if !delivery.is_counted {
                 meter.message(direction, VerdictKind::Allowed, size);
+                let restores = delivery.change.restores() && !transfer.aborted;
+                meter.restored += u64::from(restores);
             }
             link.current = None;
         }
-        let queue = Halt::Act(Act::Hold(HoldFrame {
-            at,
-            frame: Vec::new(),
-            left: len,
-            then: Then::Queue {
-                id,
-                is_first,
-                is_done_with,
-            },
-        }));
-        if arrival.queues {
-            return Err(queue);
-        }
-        let way = session.ways.of_mut(from);
-        if let Some(oldest) = oldest
-            && way.translator.is_none()
-        {
-            // It overtakes a delivery that is held.
-            way.number_from(oldest).note(id);
-        }
-        let Some(translator) = &mut way.translator else {
-            way.frames.forwarded = way.frames.forwarded.wrapping_add(1);
-            return Ok(len);
+        let queue = |rewrite| {
+            Halt::Act(Act::Hold(HoldFrame {
+                at,
+                frame: Vec::new(),
+                left: len,
+                then: Then::Queue {
+                    id,
+                    is_first,
+                    at_end,
+                },
+                rewrite,
+            }))
         };
-        let Some(theirs) = translator.forward(id, at.1) else {
+        if arrival.queues {
+            return Err(queue(rewrite));
+        }
+        let Some(theirs) = session.number(from, oldest, (id, at.1), rewrite.is_some()) else {
             return Err(self.too_many("unsettled deliveries"));
         };
-        let mut next = Ok(len);
-        if transfer.delivery_id.is_some_and(|id| id != theirs) {
-            let payload_len = arrival.payload_len();
-            let head = with_id(arrival, theirs);
-            let Some(head) = head.filter(|head| head.len() + payload_len <= ceiling) else {
-                // It has to be cut in two, for which it is needed as a whole.
-                return Err(queue);
-            };
-            next = Err(Halt::Act(Act::Replace(
-                transfer.payload_at as u64,
-                head,
-                payload_len as u64,
-            )));
+        let way = session.ways.of_mut(from);
+        if way.translator.is_none() {
+            way.frames.forwarded = way.frames.forwarded.wrapping_add(1);
+            return Ok(len);
         }
-        if is_done_with {
-            translator.forget(id);
-        }
+        let wanted = Wanted {
+            id: theirs,
+            rewrite: rewrite.as_ref(),
+            is_first,
+            ceiling,
+        };
+        let Some(front) = front(arrival, wanted) else {
+            // It has to be cut in two, for which it is needed as a whole.
+            return Err(queue(rewrite));
+        };
         way.frames.forwarded = way.frames.forwarded.wrapping_add(1);
-        next
+        if let Some(rewrite) = rewrite.filter(|it| is_first && it.how == How::Unsettled) {
+            way.owed.add(theirs, at.1, &rewrite);
+        }
+        self.dues.are_there |= session.note_end(from, id, at_end);
+        if front.octets.is_empty() {
+            return Ok(len);
+        }
+        let (taken, rest) = (front.taken as u64, (len - front.taken) as u64);
+        Err(Halt::Act(Act::Replace(taken, front.octets, rest)))
     }
 
     /// Holds a frame back, if there is memory for it; else what is held goes out.
@@ -306,28 +338,36 @@ impl Connection {
         else {
             return Halt::Over;
         };
-        let direction = link.direction();
+        let (direction, most) = (link.direction(), link.max_message_size);
         let Some(delivery) = &mut link.current else {
             return Halt::Over;
         };
-        let size = delivery.size;
-        let Course::Held(held) = &mut delivery.course else {
+        let size = delivery.size();
+        let outgrows = is_last && delivery.change.outgrows(delivery.octets, most);
+        let Course::Held(held, until) = &mut delivery.course else {
             return Halt::Over;
         };
         let has_room = held.reservation.grow(len as u64);
-        let then = match (is_last, has_room) {
+        let restores = delivery.change.restores();
+        let is_known = *until == Until::Head && !delivery.change.is_undecided();
+        let then = match (is_last, has_room && !is_known) {
             (true, _) => Then::Release,
             (false, true) => Then::HoldOn,
             (false, false) => Then::Stream,
         };
+        if outgrows || then == Then::Stream && delivery.change.is_undecided() {
+            link.stays_as_it_is();
+        }
         if is_last {
             meter.message(direction, VerdictKind::Allowed, size);
+            meter.restored += u64::from(restores);
         }
         Halt::Act(Act::Hold(HoldFrame {
             at,
             frame: Vec::new(),
             left: len,
             then,
+            rewrite: None,
         }))
     }
 

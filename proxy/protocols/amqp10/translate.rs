@@ -82,6 +82,21 @@ impl Translator {
         Some(received as u32)
     }
 
+    /// Notes that the two sides settle a forwarded delivery each on its own: what one says of it is
+    /// not for the other.
+    pub(super) fn part(&mut self, id: u32) {
+        self.differs = true;
+        if let Some((received, _)) = self.to_receiver.get(&self.sent(id)) {
+            self.to_sender.remove(received);
+        }
+    }
+
+    /// The id at the receiver of a delivery that has been forwarded and not been forgotten.
+    pub(super) fn received(&self, id: u32) -> Option<u32> {
+        let known = self.to_receiver.get(&self.sent(id));
+        known.map(|&(received, _)| received as u32)
+    }
+
     /// Notes an id of the sender's, so that its wrapping is followed.
     pub(super) fn note(&mut self, id: u32) {
         self.latest = self.latest.max(self.sent(id));
@@ -153,8 +168,9 @@ impl Translator {
             _ if from > last => Vec::new(),
             Origin::Sender => {
                 let known = self.to_receiver.range(from..=last);
+                let known = known.map(|(&sent, &(received, _))| (sent, received));
                 known
-                    .map(|(&sent, &(received, _))| (sent, received))
+                    .filter(|(_, received)| self.to_sender.contains_key(received))
                     .collect()
             }
             Origin::Receiver => {
@@ -190,7 +206,7 @@ impl Translator {
 }
 
 /// The number nearest to `around` whose lower 32 bits are `id` (RFC 1982 serial numbers).
-fn near(around: u64, id: u32) -> u64 {
+pub(super) fn near(around: u64, id: u32) -> u64 {
     let distance = id.wrapping_sub(around as u32) as i32;
     around.saturating_add_signed(i64::from(distance))
 }

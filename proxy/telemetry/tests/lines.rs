@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::Level;
 
-use crate::gate::{Ending, Reason, Refusal, Side, VerdictKind};
+use crate::gate::{Ending, NotAccepted, Outcome, Reason, Refusal, Side, VerdictKind};
 use crate::policy::{Action, Direction, Identity};
 use crate::telemetry::report::{BURST, INTERVAL, LONGEST, bounded};
 use crate::telemetry::{
@@ -78,6 +78,48 @@ async fn a_refusal_is_one_line_with_its_fields() {
          address=\"a/b\" direction=\"send\" size=2000 limit=1000 rule=\"--max-message-size\" \
          action=\"reject\" verdict=\"denied\" suppressed=0\n"
     );
+}
+
+fn not_accepted(messages: u64) -> NotAccepted {
+    NotAccepted {
+        outcome: Outcome::Rejected,
+        messages,
+        address: Some("a/b".to_owned()),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_that_were_not_accepted_are_one_line_with_its_fields() {
+    let line = written(Format::Text, Level::INFO, || {
+        RefusalLog::default().not_accepted(Instant::now(), &who("c1"), &not_accepted(3));
+    });
+    let (_, line) = line.split_once(" WARN ").expect("a warning");
+    assert_eq!(
+        line,
+        "pre-settled not accepted connection=7 peer=10.0.0.9:4711 protocol=\"mqtt\" \
+         client=\"c1\" address=\"a/b\" direction=\"send\" outcome=\"rejected\" messages=3 \
+         suppressed=0\n"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_that_were_not_accepted_share_the_lines_of_refusals() {
+    let mut log = RefusalLog::default();
+    let text = written(Format::Text, Level::INFO, || {
+        for _ in 0..BURST {
+            log.refused(Instant::now(), &who("c1"), &refusal("a/b"));
+        }
+        for _ in 0..4 {
+            log.not_accepted(Instant::now(), &who("c1"), &not_accepted(25));
+        }
+    });
+    assert!(!text.contains("not accepted"), "{text}");
+    assert_eq!(log.suppressed(), 100);
+    tokio::time::advance(INTERVAL).await;
+    let text = written(Format::Text, Level::INFO, || {
+        log.not_accepted(Instant::now(), &who("c1"), &not_accepted(1));
+    });
+    assert!(text.contains("messages=1 suppressed=100"), "{text}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -178,6 +220,7 @@ fn the_end_of_a_connection_is_one_line_with_its_fields() {
     let amount = Closed {
         sent: 11,
         received: 22,
+        lost: 4,
         lasted: Duration::from_millis(1500),
     };
     let line = written(Format::Text, Level::INFO, || {
@@ -188,7 +231,7 @@ fn the_end_of_a_connection_is_one_line_with_its_fields() {
         line,
         "connection closed connection=7 peer=10.0.0.9:4711 protocol=\"mqtt\" client=\"c1\" \
          side=\"sizegate\" reason=\"oversize\" sent_bytes=11 received_bytes=22 \
-         duration_seconds=1.5 suppressed=3\n"
+         duration_seconds=1.5 presettled_lost=4 suppressed=3\n"
     );
 }
 
@@ -275,9 +318,14 @@ async fn the_readme_lists_every_field() {
     };
     let log = written(Format::Text, Level::INFO, || {
         RefusalLog::default().refused(Instant::now(), &who, &refusal("t"));
+        RefusalLog::default().not_accepted(Instant::now(), &who, &not_accepted(2));
         malformed(&who, Side::Client, "w");
         broke(&who, Side::Broker, &io::Error::other("w"));
-        closed(&who, Ending::ours(Reason::Drain), Closed::default(), 0);
+        let amount = Closed {
+            lost: 1,
+            ..Closed::default()
+        };
+        closed(&who, Ending::ours(Reason::Drain), amount, 0);
     });
     let fields = log
         .split_whitespace()

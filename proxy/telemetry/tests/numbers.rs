@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::gate::{Ending, Meter, Reason, Side, VerdictKind};
+use crate::gate::{Ending, Meter, Outcome, Reason, Side, VerdictKind};
 use crate::policy::{Action, Direction};
 use crate::telemetry::Metrics;
 
@@ -47,6 +47,8 @@ fn every_series_of_a_small_configuration_starts_at_zero() {
         "sizegate_forwarded_bytes_total{direction=\"receive\"}",
         "sizegate_malformed_total{protocol=\"mqtt\",side=\"broker\"}",
         "sizegate_upstream_connect_errors_total{reason=\"refused\"}",
+        "sizegate_presettled_unsettled",
+        "sizegate_presettled_rejected_total",
         "sizegate_draining",
     ] {
         assert!(
@@ -64,6 +66,41 @@ fn every_series_of_a_small_configuration_starts_at_zero() {
         env!("CARGO_PKG_VERSION")
     );
     assert_eq!(not_zero, [build.as_str(), "sizegate_upstream_up"]);
+}
+
+#[test]
+fn pre_settled_messages_are_counted_by_what_became_of_them() {
+    let metrics = metrics();
+    let mut meter = Meter::default();
+    for (count, outcome) in (1..).zip(Outcome::ALL) {
+        meter.outcome(outcome, count);
+    }
+    meter.restored = 6;
+    metrics.presettled(&meter);
+    metrics.presettled(&meter);
+    for (count, name) in [
+        (2.0, "accepted_total"),
+        (4.0, "rejected_total"),
+        (6.0, "released_total"),
+        (8.0, "modified_total"),
+        (10.0, "lost_total"),
+        (12.0, "restored_total"),
+    ] {
+        let name = format!("sizegate_presettled_{name}");
+        assert_eq!(value(&metrics, &name), Some(count), "{name}");
+    }
+}
+
+#[test]
+fn pre_settled_messages_under_way_are_those_of_all_connections() {
+    let metrics = metrics();
+    metrics.unsettled(0, 7);
+    metrics.unsettled(0, 2);
+    metrics.unsettled(7, 3);
+    assert_eq!(value(&metrics, "sizegate_presettled_unsettled"), Some(5.0));
+    metrics.unsettled(3, 0);
+    metrics.unsettled(2, 0);
+    assert_eq!(value(&metrics, "sizegate_presettled_unsettled"), Some(0.0));
 }
 
 #[test]

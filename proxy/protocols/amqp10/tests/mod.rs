@@ -11,7 +11,7 @@ mod transcript;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use super::OnOpaque;
+use super::{OnOpaque, Presettled};
 use crate::gate::harness::Harness;
 use crate::gate::{HoldBudget, Side};
 use crate::policy::{ByteSize, Limit, Mode, OnOversize, Policy};
@@ -28,23 +28,27 @@ struct Terms {
     advertise: Advertise,
     max_control_size: u64,
     hold_memory: u64,
+    presettled: Presettled,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Self {
-            limit: LIMIT,
-            receive_limit: LIMIT,
-            on_oversize: OnOversize::Reject,
-            mode: Mode::Enforce,
-            advertise: Advertise::Nothing,
-            max_control_size: 128 * 1024,
-            hold_memory: 1 << 20,
-        }
+        Self::USUAL
     }
 }
 
 impl Terms {
+    const USUAL: Self = Self {
+        limit: LIMIT,
+        receive_limit: LIMIT,
+        on_oversize: OnOversize::Reject,
+        mode: Mode::Enforce,
+        advertise: Advertise::Nothing,
+        max_control_size: 128 * 1024,
+        hold_memory: 1 << 20,
+        presettled: Presettled::Forward,
+    };
+
     /// A gate whose client has said nothing yet.
     fn open(self) -> Harness {
         self.open_with(self.policy())
@@ -74,6 +78,7 @@ impl Terms {
             advertise: self.advertise,
             amqp10: super::Settings {
                 on_opaque: OnOpaque::Close,
+                presettled: self.presettled,
             },
             hold: Arc::clone(hold),
         });

@@ -8,6 +8,7 @@ mod detaching;
 mod dispositions;
 mod exemptions;
 mod holding;
+mod presettled;
 mod receiving;
 mod refusals;
 mod windows;

@@ -70,6 +70,9 @@ pub(crate) struct Link {
     /// The other side's handle while it has one.
     remote_handle: Option<Handle>,
     pub(crate) rcv_settle_mode: ReceiverSettleMode,
+    /// What this side said, and the other one.
+    pub(crate) snd_settle_mode: SenderSettleMode,
+    pub(crate) remote_snd_settle_mode: SenderSettleMode,
     /// The max-message-size of the other side's attach.
     pub(crate) remote_max_message_size: Option<u64>,
     /// Closed, and condition and description of the error, of the other side's detach.
@@ -80,11 +83,15 @@ pub(crate) struct Link {
     pub(crate) count: i64,
     /// Deliveries that the receiver allows in all: delivery-count and link-credit.
     pub(crate) allowed: i64,
+    /// What its receiver granted last, and what that allows in all.
+    pub(crate) granted: u32,
+    stated: i64,
     /// Up to where the sender may give credit back; 0 before it was asked to.
     may_drain: i64,
     /// A receiver waits for its credit to be used up or given back; a sender was asked to.
     pub(crate) drain: bool,
     counts: Counts,
+    credit_may_shrink: bool,
     /// The delivery whose last frame did not come yet, by its place in the session.
     pub(crate) open: Option<usize>,
     /// What is to be sent.
@@ -104,7 +111,7 @@ impl Link {
         Flow {
             handle: Some(self.handle),
             delivery_count: initial.map(|initial| initial.wrapping_add(count as u32)),
-            link_credit: Some((self.allowed - count) as u32),
+            link_credit: Some((self.allowed - count).max(0) as u32),
             drain: self.drain,
             ..session.flow()
         }
@@ -129,7 +136,7 @@ impl Link {
         let credit = flow.link_credit.expect("link-credit stands with a handle");
         let allowed = counted + i64::from(credit);
         assert!(
-            allowed >= self.allowed,
+            allowed >= self.allowed || self.credit_may_shrink,
             "{}: credit for {} deliveries shrank to {allowed}",
             self.name,
             self.allowed
@@ -221,20 +228,26 @@ impl Peer {
 
     /// Tells where a link stands, and asks the other side for the same or not.
     pub(crate) fn send_link_flow(&mut self, session: usize, link: usize, echo: bool) {
-        let session = &self.sessions[session];
+        let session = &mut self.sessions[session];
         let flow = Flow {
             echo,
             ..session.links[link].flow(session)
         };
+        let receiver = &mut session.links[link];
+        // To repeat what it allows is no grant.
+        if receiver.allowed != receiver.stated {
+            receiver.granted = flow.link_credit.unwrap_or(0);
+            receiver.stated = receiver.allowed;
+        }
         encode::flow(&mut self.output, session.channel, &flow);
     }
 
     /// Gives credit back if that was asked for and there is nothing to be sent.
     pub(super) fn drain(&mut self, session: usize, link: usize) {
         let sender = &mut self.sessions[session].links[link];
-        let idle = sender.queue.is_empty() || sender.credit() == 0;
+        let idle = sender.queue.is_empty() || sender.credit() <= 0;
         if sender.drain && idle && sender.open.is_none() {
-            sender.count = sender.allowed;
+            sender.count = sender.count.max(sender.allowed);
             self.send_link_flow(session, link, false);
             self.sessions[session].links[link].drain = false;
         }
@@ -280,7 +293,15 @@ impl Peer {
                 Role::Receiver => Role::Sender,
             };
             let initial = self.terms.initial_delivery_count;
+            let insists = role == Role::Sender && self.terms.insists_on_unsettled;
+            let asked = attach.snd_settle_mode;
+            let snd_settle_mode = match asked {
+                SenderSettleMode::Settled => asked,
+                _ if insists => SenderSettleMode::Unsettled,
+                _ => asked,
+            };
             let answer = Attach {
+                snd_settle_mode,
                 handle: self.free_handle(at, None),
                 role,
                 initial_delivery_count: (role == Role::Sender).then_some(initial),
@@ -293,6 +314,13 @@ impl Peer {
         assert_eq!(link.remote_handle, None, "{}: a second attach", link.name);
         link.remote_handle = Some(attach.handle);
         link.remote_max_message_size = attach.max_message_size;
+        link.remote_snd_settle_mode = attach.snd_settle_mode;
+        let (asked, told) = (link.snd_settle_mode, attach.snd_settle_mode);
+        assert!(
+            link.role == Role::Receiver || asked != SenderSettleMode::Settled || told == asked,
+            "{}: asked for {asked:?} and was told {told:?}",
+            link.name
+        );
         if link.life == Life::Attaching {
             link.life = Life::Attached;
         }
@@ -350,14 +378,19 @@ impl Peer {
             handle: attach.handle,
             remote_handle: None,
             rcv_settle_mode: attach.rcv_settle_mode,
+            snd_settle_mode: attach.snd_settle_mode,
+            remote_snd_settle_mode: SenderSettleMode::Mixed,
             remote_max_message_size: None,
             detached_by_other: None,
             initial_delivery_count: attach.initial_delivery_count,
             count: 0,
             allowed: 0,
+            granted: 0,
+            stated: 0,
             may_drain: 0,
             drain: false,
             counts: self.terms.counts,
+            credit_may_shrink: self.terms.credit_may_shrink,
             open: None,
             queue: VecDeque::new(),
         });

@@ -5,6 +5,7 @@
 //! it sent and received is open to be looked at. This file is the connection; `session` is the
 //! windows and ids of a session, `link` a link, `sending` and `receiving` its two halves.
 
+mod content;
 mod link;
 mod receiving;
 mod sending;
@@ -18,9 +19,10 @@ use parsers::amqp10::{
 use super::frames::{Unit, unit, unit_len};
 use crate::gate::Side;
 
+pub(crate) use content::{Content, Sections};
 pub(crate) use link::{Counts, Life, Link, LinkTerms};
 pub(crate) use receiving::{Received, Receiving};
-pub(crate) use sending::{Delivery, Sending, Sent, payload};
+pub(crate) use sending::{Delivery, Sending, Sent};
 pub(crate) use session::Session;
 
 /// How a peer speaks.
@@ -47,6 +49,15 @@ pub(crate) struct PeerTerms {
     pub(crate) reverses_ranges: bool,
     /// At which frame of a delivery it advances the delivery-count.
     pub(crate) counts: Counts,
+    /// Whether it gives all that it sends settled the same tag, of no octets.
+    pub(crate) empty_tags: bool,
+    /// Whether it answers that it sends unsettled only, unless it is asked for settled ones, as
+    /// RabbitMQ 4 does.
+    pub(crate) insists_on_unsettled: bool,
+    /// Whether each frame of what it sends says that it is not settled, rather than nothing.
+    pub(crate) says_unsettled: bool,
+    /// Whether it takes credit that becomes less.
+    pub(crate) credit_may_shrink: bool,
 }
 
 impl Default for PeerTerms {
@@ -65,6 +76,10 @@ impl Default for PeerTerms {
             max_message_size: None,
             reverses_ranges: false,
             counts: Counts::AtFirst,
+            empty_tags: false,
+            insists_on_unsettled: false,
+            says_unsettled: false,
+            credit_may_shrink: false,
         }
     }
 }

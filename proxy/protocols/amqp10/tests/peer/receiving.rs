@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use parsers::amqp10::{Disposition, ReceiverSettleMode, Role, Transfer, encode};
+use parsers::amqp10::{Disposition, ReceiverSettleMode, Role, SenderSettleMode, Transfer, encode};
 
 use super::link::Life;
 use super::sending::ids;
@@ -118,10 +118,19 @@ impl Peer {
             assert!(!transfer.aborted, "a delivery that begins with its abort");
             link.count += 1;
             link.open = Some(received_nth);
+            let tag = transfer.delivery_tag.expect("a tag").to_vec();
+            let is_unsettled = |other: &Received| !other.settled && other.fate.is_none();
+            let mut others = session.received.iter().filter(|other| other.link == nth);
+            assert!(
+                transfer.settled == Some(true)
+                    || !others.any(|other| other.tag == tag && is_unsettled(other)),
+                "{}: {tag:02X?} is the tag of another delivery",
+                link.name
+            );
             let mode = transfer.rcv_settle_mode.unwrap_or(link.rcv_settle_mode);
             session.received.push(Received {
                 link: nth,
-                tag: transfer.delivery_tag.expect("a tag").to_vec(),
+                tag,
                 message_format: transfer.message_format.expect("a message-format"),
                 payload: Vec::new(),
                 receiving: Receiving::Open,
@@ -140,6 +149,11 @@ impl Peer {
         if let Some(tag) = transfer.delivery_tag {
             assert_eq!(tag, received.tag, "a frame of another delivery");
         }
+        assert!(
+            !received.settled || transfer.settled != Some(false),
+            "{}: from settled to unsettled",
+            link.name
+        );
         received.settled |= transfer.settled == Some(true);
         if transfer.aborted {
             received.receiving = Receiving::Aborted;
@@ -148,6 +162,13 @@ impl Peer {
             received.payload.extend_from_slice(payload);
             if !transfer.more {
                 received.receiving = Receiving::Whole;
+                let mode = link.remote_snd_settle_mode;
+                let allowed = match mode {
+                    SenderSettleMode::Mixed => true,
+                    SenderSettleMode::Settled => received.settled,
+                    SenderSettleMode::Unsettled => !received.settled,
+                };
+                assert!(allowed, "{}: settled against {mode:?}", link.name);
             }
         }
         if received.receiving != Receiving::Open {

@@ -1,7 +1,8 @@
 //! The half of a peer that sends deliveries, and hears what became of them.
 
-use parsers::amqp10::{Disposition, ReceiverSettleMode, Role, Transfer, encode};
+use parsers::amqp10::{Disposition, ReceiverSettleMode, Role, SenderSettleMode, Transfer, encode};
 
+use super::content::Content;
 use super::link::Life;
 use super::{Peer, Session};
 use crate::protocols::amqp10::tests::frames::Fate;
@@ -11,6 +12,8 @@ use crate::protocols::amqp10::tests::frames::Fate;
 pub(crate) struct Delivery {
     /// Octets of payload of each frame.
     pub(crate) pieces: Vec<usize>,
+    /// What they are.
+    pub(crate) content: Content,
     /// From which frame on it says settled; never if none.
     pub(crate) settled_from: Option<usize>,
     /// Whether it is broken off by a frame of its own behind the pieces.
@@ -43,6 +46,11 @@ impl Delivery {
 
     pub(crate) fn size(&self) -> usize {
         self.pieces.iter().sum()
+    }
+
+    /// Its payload, that of a delivery by this tag.
+    pub(crate) fn payload(&self, tag: &[u8]) -> Vec<u8> {
+        self.content.octets(tag, self.size())
     }
 }
 
@@ -80,19 +88,6 @@ pub(crate) enum Sending {
     Aborted,
     /// Its link was detached before its end.
     Lost,
-}
-
-/// The payload of a delivery: no two are the same.
-pub(crate) fn payload(tag: &[u8], size: usize) -> Vec<u8> {
-    let mut state = tag.iter().fold(1_u32, |sum, &octet| {
-        sum.wrapping_mul(31).wrapping_add(octet.into())
-    });
-    let mut octets = Vec::with_capacity(size);
-    for _ in 0..size {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        octets.push((state >> 24) as u8);
-    }
-    octets
 }
 
 impl Peer {
@@ -134,13 +129,17 @@ impl Peer {
             };
             transactional.octets()
         });
+        let says_no = self.terms.says_unsettled;
+        // Some libraries give all that is settled one tag.
+        let has_own_tag = !self.terms.empty_tags || delivery.settled_from != Some(0);
+        let wire_tag = if has_own_tag { &sent.tag[..] } else { &[] };
         let transfer = Transfer {
             handle: link.handle,
             delivery_id: (is_first || delivery.repeats_id)
                 .then(|| first_sent_id.wrapping_add(at as u32)),
-            delivery_tag: is_first.then_some(&sent.tag[..]),
+            delivery_tag: is_first.then_some(wire_tag),
             message_format: is_first.then_some(delivery.message_format),
-            settled: settled.then_some(true),
+            settled: (settled || (says_no && !sent.settled)).then_some(settled),
             more: !is_last,
             rcv_settle_mode: delivery.rcv_settle_mode.filter(|_| is_first),
             state: state.as_deref().filter(|_| is_first),
@@ -156,9 +155,10 @@ impl Peer {
         }
         let before: usize = delivery.pieces.iter().take(nth).sum();
         let len = delivery.pieces.get(nth).copied().unwrap_or(0);
-        let payload = payload(&sent.tag, before + len);
+        let payload = delivery.payload(&sent.tag);
         let start = self.output.len();
-        encode::transfer(&mut self.output, *channel, &transfer, &payload[before..]);
+        let piece = &payload[before..before + len];
+        encode::transfer(&mut self.output, *channel, &transfer, piece);
         assert!(self.output.len() - start <= ceiling, "a frame too large");
         *frames_sent += 1;
         sent.frames += 1;
@@ -224,7 +224,16 @@ impl Peer {
         let session = &mut self.sessions[session];
         let nth = session.sent.len();
         let (link_nth, link) = (link, &mut session.links[link]);
-        let delivery = link.queue.pop_front().expect("something is lined up");
+        let mut delivery = link.queue.pop_front().expect("something is lined up");
+        let last = delivery.pieces.len() - 1;
+        delivery.settled_from = match link.snd_settle_mode {
+            SenderSettleMode::Mixed => delivery.settled_from,
+            SenderSettleMode::Unsettled => None,
+            // It is said in the last frame at the latest.
+            SenderSettleMode::Settled => {
+                Some(delivery.settled_from.map_or(last, |from| from.min(last)))
+            }
+        };
         let mode = delivery.rcv_settle_mode.unwrap_or(link.rcv_settle_mode);
         link.open = Some(nth);
         link.count += 1;

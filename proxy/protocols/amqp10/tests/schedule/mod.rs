@@ -3,6 +3,7 @@
 mod oracle;
 mod plan;
 mod play;
+mod settling;
 
 use parsers::amqp10::Descriptor;
 use proptest::prelude::*;
@@ -10,6 +11,7 @@ use proptest::prelude::*;
 use super::frames::{Unit, unit, units};
 use super::{Advertise, SIDES, Terms};
 use crate::policy::{Mode, OnOversize};
+use crate::protocols::amqp10::Presettled;
 use oracle::Refusals;
 use plan::{Plan, Scope};
 use play::Play;
@@ -34,6 +36,12 @@ fn play(terms: Terms, plan: &Plan) -> Play {
     play.tell_windows();
     play
 }
+
+/// What goes through the broker unsettled.
+const UNSETTLED: Terms = Terms {
+    presettled: Presettled::Unsettled,
+    ..Terms::USUAL
+};
 
 const MODES: [OnOversize; 3] = [OnOversize::Reject, OnOversize::Detach, OnOversize::Close];
 
@@ -134,6 +142,21 @@ proptest! {
     }
 
     #[test]
+    fn a_refused_connection_is_closed_after_the_outcomes_of_pre_settled_messages_too(
+        plan in Plan::any(Scope { detaches: true, ..Scope::MESSAGES }),
+    ) {
+        let terms = Terms { on_oversize: OnOversize::Close, ..UNSETTLED };
+        let mut play = Play::begin(terms, &plan);
+        for op in &plan.ops {
+            play.play(op);
+        }
+        play.go_on();
+        play.conversation.tick();
+        play.go_on();
+        play.assert_closed_if_over();
+    }
+
+    #[test]
     fn messages_of_one_frame_pass_octet_for_octet(
         plan in Plan::any(Scope { max_pieces: 1, ..Scope::COMPLIANT }),
         on_oversize in any::<u8>(),
@@ -163,8 +186,70 @@ proptest! {
     }
 
     #[test]
+    fn messages_of_all_kinds_pass_unchanged_if_that_is_asked_for(
+        plan in Plan::any(Scope { detaches: true, ..Scope::MESSAGES }),
+    ) {
+        let terms = Terms { limit: 0, receive_limit: 0, ..Terms::default() };
+        let play = play(terms, &plan);
+        assert_unchanged(&play);
+        play.assert_refusals(Refusals::Alone);
+    }
+
+    #[test]
+    fn pre_settled_messages_are_paced_and_restored(plan in Plan::any(Scope::MESSAGES)) {
+        let terms = Terms { limit: 0, receive_limit: 0, ..UNSETTLED };
+        let play = play(terms, &plan);
+        play.assert_refusals(Refusals::Alone);
+        play.assert_outcomes_counted();
+    }
+
+    #[test]
+    fn pre_settled_messages_are_judged_and_paced(plan in Plan::any(Scope::MESSAGES)) {
+        let play = play(UNSETTLED, &plan);
+        play.assert_refusals(Refusals::Alone);
+        play.assert_outcomes_counted();
+    }
+
+    #[test]
+    fn pre_settled_messages_are_cut_where_frames_are_full(
+        plan in Plan::any(Scope::LARGE_MESSAGES),
+        limit in prop_oneof![Just(0), Just(450)],
+    ) {
+        let terms = Terms { limit, receive_limit: limit, ..UNSETTLED };
+        let play = play(terms, &plan);
+        play.assert_refusals(Refusals::Alone);
+        play.assert_outcomes_counted();
+    }
+
+    #[test]
+    fn pre_settled_messages_and_links_that_come_and_go(
+        plan in Plan::any(Scope { detaches: true, ..Scope::MESSAGES }),
+        on_oversize in 0..2_usize,
+    ) {
+        let terms = Terms { on_oversize: MODES[on_oversize], ..UNSETTLED };
+        let refusals = [Refusals::Alone, Refusals::WithLink][on_oversize];
+        let play = play(terms, &plan);
+        play.assert_refusals(refusals);
+        if on_oversize == 0 {
+            // With their link, some are refused of which a part was counted.
+            play.assert_all_counted();
+        }
+    }
+
+    // Which of them stay settled for want of memory, nobody can tell beforehand.
+    #[test]
+    fn pre_settled_messages_go_on_without_memory(
+        plan in Plan::any(Scope { detaches: true, ..Scope::MESSAGES }),
+        hold_memory in 0..300_u64,
+        on_oversize in 0..2_usize,
+    ) {
+        let terms = Terms { hold_memory, on_oversize: MODES[on_oversize], ..UNSETTLED };
+        play(terms, &plan);
+    }
+
+    #[test]
     fn a_dry_run_changes_nothing(plan in Plan::any(Scope::WITH_DETACHES)) {
-        let terms = Terms { mode: Mode::DryRun, advertise: Advertise::Largest, ..Terms::default() };
+        let terms = Terms { mode: Mode::DryRun, advertise: Advertise::Largest, ..UNSETTLED };
         assert_unchanged(&play(terms, &plan));
     }
 }

@@ -3,12 +3,12 @@
 //! All of it is made from drawn octets by arithmetic, not by strategies inside of strategies: those
 //! would take most of the time. Smaller octets make simpler schedules.
 
-use parsers::amqp10::ReceiverSettleMode;
+use parsers::amqp10::{ReceiverSettleMode, SenderSettleMode};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::super::SIDES;
-use super::super::peer::{Counts, Delivery, PeerTerms};
+use super::super::peer::{Content, Counts, Delivery, PeerTerms, Sections};
 use crate::gate::Side;
 
 /// A whole schedule.
@@ -28,6 +28,7 @@ pub(super) struct LinkPlan {
     pub(super) session: usize,
     pub(super) sender: Side,
     pub(super) rcv_settle_mode: ReceiverSettleMode,
+    pub(super) snd_settle_mode: SenderSettleMode,
     pub(super) initial_delivery_count: u32,
     /// What the receiver grants at once.
     pub(super) credit: u32,
@@ -88,6 +89,8 @@ pub(super) struct Scope {
     /// Whether every frame of a delivery is as large as it may be.
     pub(super) fills: bool,
     pub(super) max_links: usize,
+    /// Whether deliveries are messages of AMQP 1.0, some with the mark, on links of all modes.
+    pub(super) messages: bool,
 }
 
 impl Scope {
@@ -99,6 +102,7 @@ impl Scope {
         aborts: true,
         fills: false,
         max_links: 4,
+        messages: false,
     };
     pub(super) const WITH_DETACHES: Self = Self {
         detaches: true,
@@ -115,20 +119,31 @@ impl Scope {
         fills: true,
         ..Self::USUAL
     };
+    pub(super) const MESSAGES: Self = Self {
+        messages: true,
+        ..Self::USUAL
+    };
+    /// Frames that are nearly full, and no limit.
+    pub(super) const LARGE_MESSAGES: Self = Self {
+        max_size: 1_400,
+        limit: 450,
+        max_pieces: 3,
+        ..Self::MESSAGES
+    };
 }
 
 impl Plan {
     pub(super) fn any(scope: Scope) -> impl Strategy<Value = Self> {
-        let peers = (any::<[u8; 11]>(), any::<[u8; 11]>());
-        let links = vec(any::<[u8; 6]>(), 1..=scope.max_links);
+        let peers = (any::<[u8; 14]>(), any::<[u8; 14]>());
+        let links = vec(any::<[u8; 7]>(), 1..=scope.max_links);
         let ops = vec(any::<[u8; 10]>(), 15..75);
         (peers, 0..2_usize, links, ops).prop_map(move |(peers, sessions, links, ops)| Self {
-            client: peer(Draw(&peers.0)),
-            broker: peer(Draw(&peers.1)),
+            client: peer(scope, Draw(&peers.0)),
+            broker: peer(scope, Draw(&peers.1)),
             sessions: sessions + 1,
             links: links
                 .iter()
-                .map(|drawn| LinkPlan::of(Draw(drawn)))
+                .map(|drawn| LinkPlan::of(scope, Draw(drawn)))
                 .collect(),
             ops: ops.iter().map(|drawn| Op::of(scope, Draw(drawn))).collect(),
         })
@@ -172,7 +187,7 @@ impl Draw<'_> {
 }
 
 impl LinkPlan {
-    fn of(mut draw: Draw<'_>) -> Self {
+    fn of(scope: Scope, mut draw: Draw<'_>) -> Self {
         Self {
             session: draw.below(2),
             sender: draw.side(),
@@ -182,6 +197,11 @@ impl LinkPlan {
             },
             initial_delivery_count: draw.serial(),
             credit: draw.below(11) as u32,
+            snd_settle_mode: match draw.below(6) {
+                4 if scope.messages => SenderSettleMode::Settled,
+                5 if scope.messages => SenderSettleMode::Unsettled,
+                _ => SenderSettleMode::Mixed,
+            },
         }
     }
 }
@@ -240,7 +260,7 @@ impl Op {
     }
 }
 
-fn peer(mut draw: Draw<'_>) -> PeerTerms {
+fn peer(scope: Scope, mut draw: Draw<'_>) -> PeerTerms {
     PeerTerms {
         next_outgoing_id: draw.serial(),
         delivery_id: draw.serial(),
@@ -250,6 +270,10 @@ fn peer(mut draw: Draw<'_>) -> PeerTerms {
         handle: draw.below(3) as u32,
         reverses_ranges: draw.below(2) == 1,
         counts: [Counts::AtFirst, Counts::AtLast][draw.below(2)],
+        empty_tags: draw.below(2) == 1 && scope.messages,
+        insists_on_unsettled: draw.below(2) == 1 && scope.messages,
+        says_unsettled: draw.below(2) == 1 && scope.messages,
+        credit_may_shrink: scope.messages,
         ..PeerTerms::default()
     }
 }
@@ -264,6 +288,8 @@ fn delivery(scope: Scope, draw: &mut Draw<'_>) -> Delivery {
         even if even % 2 == 0 && !scope.fills => 1,
         odd => 1 + odd / 2 % scope.max_pieces,
     };
+    let size = size.min(scope.max_size);
+    let pieces = pieces.max(size.div_ceil(MOST_IN_A_FRAME));
     let settled_from = match draw.below(9) {
         6 | 7 => Some(0),
         8 => Some(2),
@@ -271,7 +297,7 @@ fn delivery(scope: Scope, draw: &mut Draw<'_>) -> Delivery {
     };
     let (last, unusual) = (draw.octet(), draw.octet());
     Delivery {
-        pieces: cut(size.min(scope.max_size), pieces),
+        pieces: cut(size, pieces),
         settled_from,
         aborts: scope.aborts && last % 12 == 11,
         fills: scope.fills,
@@ -279,8 +305,33 @@ fn delivery(scope: Scope, draw: &mut Draw<'_>) -> Delivery {
         txn_id: (unusual / 16 == 15).then(|| b"txn".to_vec()),
         repeats_id: last / 12 % 2 == 1,
         message_format: (unusual % 16) as u32 / 14,
+        content: if scope.messages {
+            content(draw)
+        } else {
+            Content::Octets
+        },
     }
 }
+
+fn content(draw: &mut Draw<'_>) -> Content {
+    let drawn = draw.octet();
+    let bit = |nth: usize| drawn >> nth & 1 == 1;
+    if drawn == 0 {
+        return Content::Octets;
+    }
+    Content::Message {
+        sections: Sections {
+            header: bit(0),
+            delivery_annotations: bit(1) && bit(2),
+            message_annotation: bit(3).then_some([3, 30][drawn >> 4 & 1]),
+            properties: bit(2),
+        },
+        marked: bit(5) && bit(6),
+    }
+}
+
+/// Octets of payload that fit into a frame of 512 whatever stands before them.
+const MOST_IN_A_FRAME: usize = 455;
 
 /// Cuts a size into so many pieces, each of at least one octet.
 fn cut(size: usize, pieces: usize) -> Vec<usize> {

@@ -10,6 +10,7 @@ use super::super::peer::{Delivery, Life, LinkTerms, Peer};
 use super::super::{SIDES, Terms};
 use super::plan::{Op, Plan};
 use crate::gate::{HoldBudget, Side};
+use crate::protocols::amqp10::Presettled;
 
 /// A schedule that is being played.
 pub(super) struct Play {
@@ -59,6 +60,7 @@ impl Play {
             };
             let terms = LinkTerms {
                 rcv_settle_mode: link.rcv_settle_mode,
+                snd_settle_mode: link.snd_settle_mode,
                 initial_delivery_count: link.initial_delivery_count,
                 ..LinkTerms::new(&format!("link-{nth}"), role)
             };
@@ -225,6 +227,9 @@ impl Play {
         for round in 0.. {
             assert!(round < 200, "this does not come to an end");
             self.conversation.run();
+            if self.terms.presettled == Presettled::Unsettled && self.terms.hold_memory > 300 {
+                self.assert_paced();
+            }
             let mut moved = false;
             for side in SIDES {
                 moved |= self.finish_side(side);

@@ -1,5 +1,7 @@
 //! The strict peer is strict: each rule that it holds others to, broken once.
 
+mod settling;
+
 use parsers::amqp10::{
     Attach, Begin, Channel, Disposition, Flow, Handle, Open, Presence, ProtocolHeader,
     ReceiverSettleMode, Role, SenderSettleMode, Terminus, Transfer, encode,
@@ -90,12 +92,13 @@ fn flow(flow: Flow) -> Vec<u8> {
     octets
 }
 
-/// A delivery to the client in one frame.
+/// A delivery to the client in one frame; each of them has a tag of its own.
 fn delivery(id: u32) -> Transfer<'static> {
+    let tag = id as usize % TAGS.len();
     Transfer {
         handle: Handle(1),
         delivery_id: Some(id),
-        delivery_tag: Some(b"tag"),
+        delivery_tag: Some(&TAGS[tag..=tag]),
         message_format: Some(0),
         settled: None,
         more: false,
@@ -107,6 +110,8 @@ fn delivery(id: u32) -> Transfer<'static> {
         payload_at: 0,
     }
 }
+
+const TAGS: &[u8] = b"0123456789abcdef";
 
 fn more(id: u32) -> Transfer<'static> {
     Transfer {

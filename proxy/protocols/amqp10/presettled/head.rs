@@ -1,0 +1,90 @@
+//! The head of a delivery that is spread over frames: it is put together until it tells what is
+//! changed about the delivery.
+
+use parsers::Parsed;
+use parsers::amqp10::{frame_header, performative};
+
+use super::super::act::Halt;
+use super::super::arrival::Arrival;
+use super::super::connection::Connection;
+use super::super::delivery::{Course, Held};
+use super::super::link::Link;
+use super::{Change, Head, decide};
+
+impl Connection {
+    /// Looks at one more frame of a delivery of which that is not known yet. Nothing is written down
+    /// before all that is needed of it is there.
+    pub(in super::super) fn look_further(&mut self, arrival: &Arrival<'_>) -> Result<(), Halt> {
+        let ceiling = self.settings.max_control_size.0;
+        let ceiling = usize::try_from(ceiling).unwrap_or(usize::MAX);
+        let Some(link) = self.link_at(arrival.at) else {
+            return Ok(());
+        };
+        let max_message_size = link.max_message_size;
+        let Some(delivery) = &mut link.current else {
+            return Ok(());
+        };
+        let (&Change::Undecided(how, needs), Course::Held(held, _)) =
+            (&delivery.change, &delivery.course)
+        else {
+            return Ok(());
+        };
+        if arrival.transfer.aborted {
+            return Ok(());
+        }
+        let before = usize::try_from(delivery.octets).unwrap_or(usize::MAX);
+        let (there, payload_len) = (arrival.payload(), arrival.payload_len());
+        let wanted = needs.saturating_sub(before);
+        if wanted > payload_len && !arrival.is_last() {
+            return Ok(());
+        }
+        let needs = |octets: usize| Halt::NeedMore(arrival.transfer.payload_at + octets);
+        if there.len() < wanted.min(payload_len) {
+            return Err(needs(wanted.min(payload_len)));
+        }
+        let mut payload = held.payload();
+        payload.extend_from_slice(there);
+        let head = Head {
+            payload: &payload,
+            payload_len: before + payload_len,
+            is_last: arrival.is_last(),
+            ceiling,
+            max_message_size,
+        };
+        let change = decide(how, delivery.second, head);
+        let change = change.map_err(|octets| needs(octets.saturating_sub(before)))?;
+        match change {
+            Change::Nothing => link.stays_as_it_is(),
+            change => delivery.set_change(change),
+        }
+        Ok(())
+    }
+}
+
+impl Link {
+    /// Notes that nothing is changed about the present delivery after all.
+    pub(in super::super) fn stays_as_it_is(&mut self) {
+        let Some(delivery) = &mut self.current else {
+            return;
+        };
+        if delivery.change.unsettles() {
+            self.unsettled = self.unsettled.saturating_sub(1);
+        }
+        delivery.set_change(Change::Nothing);
+    }
+}
+
+impl Held {
+    /// The payload of all frames.
+    fn payload(&self) -> Vec<u8> {
+        let mut payload = Vec::new();
+        for frame in &self.frames {
+            if let Ok(Parsed::Value(header)) = frame_header(frame)
+                && let Ok(Parsed::Value(body)) = performative(&header, frame, frame.len())
+            {
+                payload.extend_from_slice(frame.get(body.payload_at..).unwrap_or_default());
+            }
+        }
+        payload
+    }
+}
