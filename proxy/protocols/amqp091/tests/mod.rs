@@ -4,6 +4,7 @@ mod cases;
 mod conversation;
 mod cuts;
 mod peer;
+mod peer_rules;
 mod schedule;
 mod words;
 
