@@ -45,7 +45,7 @@ pub(super) struct HoldFrame {
     /// Whether all that is held of the delivery goes out after this frame, and whether more follows.
     pub(super) then: Then,
     /// What is changed about a frame that is held by itself.
-    pub(super) rewrite: Option<Rewrite>,
+    pub(super) rewrite: Option<Box<Rewrite>>,
 }
 
 /// What follows a frame that was held.

@@ -1,11 +1,10 @@
 //! One delivery on its way: how large it is so far, and what becomes of its frames.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use parsers::amqp10::Transfer;
 
-use super::presettled::{AtEnd, Change, Rewrite};
+use super::presettled::{AtEnd, Change};
 use crate::gate::Reservation;
 use crate::policy::Limit;
 
@@ -32,8 +31,6 @@ pub(super) struct Delivery {
     pub(super) is_counted: bool,
     /// What is changed about it.
     pub(super) change: Change,
-    /// Where it is sent to, if it says so itself and that is to be remembered.
-    pub(super) address: Option<Arc<str>>,
     /// Octets of its payload that its receiver is not sent for that.
     pub(super) shortening: u64,
     /// What becomes of its frames.
@@ -89,7 +86,6 @@ impl Delivery {
             is_unseen: false,
             is_counted: false,
             change: Change::Nothing,
-            address: None,
             shortening: 0,
             course: Course::Passing,
         }
@@ -107,13 +103,6 @@ impl Delivery {
     /// counts against the limit.
     pub(super) fn size(&self) -> u64 {
         self.octets.saturating_sub(self.shortening)
-    }
-
-    /// What is changed about the frame that goes on now, or is about to.
-    pub(super) fn rewrite(&mut self) -> Option<Rewrite> {
-        let mut rewrite = self.change.for_frame()?;
-        rewrite.address = self.address.take();
-        Some(rewrite)
     }
 
     /// What is due when a frame of it has gone out.

@@ -27,7 +27,7 @@ pub(super) struct Outgoing {
     /// What is due when its last frame has gone out.
     at_end: AtEnd,
     /// What is changed about it.
-    rewrite: Option<Rewrite>,
+    rewrite: Option<Box<Rewrite>>,
     /// Its frames.
     pub(super) held: Held,
 }
@@ -94,7 +94,7 @@ impl Connection {
         }
         let is_whole = then == Then::Release;
         let (id, at_end) = (delivery.id, delivery.at_end(is_whole, false));
-        let rewrite = delivery.rewrite();
+        let rewrite = delivery.change.for_frame();
         let course = std::mem::replace(&mut delivery.course, Course::Passing);
         if is_whole && let Some(link) = session.at_mut(at.1) {
             link.current = None;
@@ -217,7 +217,7 @@ fn next_released(session: &mut Session, from: Side, ceiling: usize) -> Option<Ve
     let outgoing = way.queue.front_mut()?;
     let wanted = Wanted {
         id: theirs.unwrap_or(id),
-        rewrite: outgoing.rewrite.as_ref(),
+        rewrite: outgoing.rewrite.as_deref(),
         is_first,
         ceiling,
     };

@@ -103,8 +103,7 @@ impl Connection {
         let Some(session) = self.sessions.get_mut(at.0).and_then(Option::as_mut) else {
             return Err(Halt::Over);
         };
-        let has_room = !session.ways.of(from).owed.is_full();
-        let Some(link) = session.at_mut(at.1) else {
+        let Some(link) = session.links.get_mut(at.1).and_then(Option::as_mut) else {
             return Err(Halt::Over);
         };
         let limit = match (&link.limit, limits) {
@@ -134,21 +133,18 @@ impl Connection {
             .map_or(link.second, |mode| mode == ReceiverSettleMode::Second);
         let mut delivery = Delivery::new(id, transfer, second, txn_id, limit);
         if self.unsettles {
-            let how = candidate(from, link, transfer).filter(|_| has_room);
+            let is_full = session.ways.of(from).owed.is_full();
+            let how = candidate(from, link, transfer).filter(|_| !is_full);
             let head = Head {
                 payload: arrival.payload(),
                 payload_len: arrival.payload_len(),
                 is_last: arrival.is_last(),
                 ceiling,
-                max_message_size: link.max_message_size,
             };
-            let change = how.map_or(Ok(Change::Nothing), |how| decide(how, second, head));
+            let change = how.map_or(Ok(Change::Nothing), |how| decide(how, second, link, head));
             let needs = |octets| Halt::NeedMore(transfer.payload_at + octets);
             delivery.set_change(change.map_err(needs)?);
-            if delivery.change.unsettles() {
-                link.unsettled += 1;
-                delivery.address = link.own_address();
-            }
+            link.unsettled += u32::from(delivery.change.unsettles());
         }
         link.current = Some(delivery);
         link.count = link.count.wrapping_add(1);
@@ -235,12 +231,9 @@ impl Connection {
                 let is_judged = delivery.limit.is_some()
                     && on_oversize == OnOversize::Reject
                     && mode == Mode::Enforce;
-                let until = if is_judged {
-                    Some(Until::End)
-                } else {
-                    delivery.change.is_undecided().then_some(Until::Head)
-                };
-                if let Some(until) = until.filter(|_| is_first && !is_last) {
+                let is_spread = delivery.change.is_undecided();
+                if is_first && !is_last && (is_judged || is_spread) {
+                    let until = if is_judged { Until::End } else { Until::Head };
                     let held = Held {
                         frames: Default::default(),
                         reservation: Reservation::new(&self.settings.hold),
@@ -273,7 +266,7 @@ impl Connection {
         };
         let (id, size, is_first) = (delivery.id, delivery.size(), delivery.frames == 1);
         let at_end = delivery.at_end(arrival.is_last(), transfer.aborted);
-        let rewrite = delivery.rewrite();
+        let rewrite = delivery.change.for_frame();
         if arrival.is_last() {
             if !delivery.is_counted {
                 meter.message(direction, VerdictKind::Allowed, size);
@@ -308,7 +301,7 @@ impl Connection {
         }
         let wanted = Wanted {
             id: theirs,
-            rewrite: rewrite.as_ref(),
+            rewrite: rewrite.as_deref(),
             is_first,
             ceiling,
         };

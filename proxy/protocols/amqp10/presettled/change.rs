@@ -19,7 +19,7 @@ pub(in super::super) enum Change {
     /// have not come.
     Undecided(How, usize),
     /// This.
-    Made(Rewrite),
+    Made(Box<Rewrite>),
 }
 
 /// A change that was decided.
@@ -55,8 +55,6 @@ pub(in super::super) struct Head<'a> {
     pub(in super::super) is_last: bool,
     /// How long a head may be.
     pub(in super::super) ceiling: usize,
-    /// The largest message that its receiver says it takes.
-    pub(in super::super) max_message_size: Option<u64>,
 }
 
 impl Change {
@@ -69,16 +67,17 @@ impl Change {
     pub(in super::super) fn unsettles(&self) -> bool {
         match self {
             Self::Nothing => false,
-            Self::Undecided(how, _) | Self::Made(Rewrite { how, .. }) => *how == How::Unsettled,
+            Self::Undecided(how, _) => *how == How::Unsettled,
+            Self::Made(rewrite) => rewrite.how == How::Unsettled,
         }
     }
 
     /// Whether a message of so many octets is larger with it than its receiver takes.
     pub(in super::super) fn outgrows(&self, octets: u64, max_message_size: Option<u64>) -> bool {
-        let Self::Made(Rewrite {
-            edit: Some(edit), ..
-        }) = self
-        else {
+        let Self::Made(rewrite) = self else {
+            return false;
+        };
+        let Some(edit) = &rewrite.edit else {
             return false;
         };
         let grown = octets.saturating_add_signed(edit.growth() as i64);
@@ -91,26 +90,26 @@ impl Change {
     }
 
     /// What is changed about the frame that goes on now, or is about to.
-    pub(in super::super) fn for_frame(&mut self) -> Option<Rewrite> {
-        match self {
-            Self::Made(rewrite) => Some(Rewrite {
-                edit: rewrite.edit.take(),
-                address: None,
-                ..*rewrite
-            }),
-            Self::Nothing | Self::Undecided(..) => None,
-        }
+    pub(in super::super) fn for_frame(&mut self) -> Option<Box<Rewrite>> {
+        let Self::Made(rewrite) = self else {
+            return None;
+        };
+        let frame = Rewrite {
+            edit: rewrite.edit.take(),
+            address: rewrite.address.take(),
+            ..**rewrite
+        };
+        Some(Box::new(frame))
     }
 
     /// By how many octets the message is shorter than it came, or may be.
     pub(in super::super) fn shortening(&self) -> u64 {
         match self {
             Self::Undecided(How::Restored, _) => MARK_LEN,
-            Self::Made(Rewrite {
-                how: How::Restored,
-                edit: Some(edit),
-                ..
-            }) => edit.growth().min(0).unsigned_abs() as u64,
+            Self::Made(rewrite) => {
+                let growth = rewrite.edit.as_ref().map_or(0, Edit::growth);
+                growth.min(0).unsigned_abs() as u64
+            }
             _ => 0,
         }
     }
@@ -144,13 +143,17 @@ pub(in super::super) fn candidate(from: Side, link: &Link, transfer: &Transfer<'
 
 /// Decides what is changed about a delivery that may have to be, or says how many octets of the
 /// payload that is coming in are needed.
-pub(in super::super) fn decide(how: How, second: bool, head: Head<'_>) -> Result<Change, usize> {
+pub(in super::super) fn decide(
+    how: How,
+    second: bool,
+    link: &Link,
+    head: Head<'_>,
+) -> Result<Change, usize> {
     let Head {
         payload,
         payload_len,
         is_last,
         ceiling,
-        max_message_size,
     } = head;
     // What is beyond the ceiling is not looked at, so that cuts make no difference.
     let most = payload_len.min(ceiling);
@@ -180,13 +183,13 @@ pub(in super::super) fn decide(how: How, second: bool, head: Head<'_>) -> Result
         // A frame of nothing is not sent: some receivers take it for the last one.
         return Ok(Change::Undecided(how, payload_len + 1));
     }
-    let change = Change::Made(Rewrite {
+    let change = Change::Made(Box::new(Rewrite {
         how,
         second,
         edit,
-        address: None,
-    });
-    if is_last && change.outgrows(payload_len as u64, max_message_size) {
+        address: link.own_address(),
+    }));
+    if is_last && change.outgrows(payload_len as u64, link.max_message_size) {
         return Ok(Change::Nothing);
     }
     Ok(change)

@@ -20,8 +20,7 @@ impl Connection {
         let Some(link) = self.link_at(arrival.at) else {
             return Ok(());
         };
-        let max_message_size = link.max_message_size;
-        let Some(delivery) = &mut link.current else {
+        let Some(delivery) = &link.current else {
             return Ok(());
         };
         let (&Change::Undecided(how, needs), Course::Held(held, _)) =
@@ -49,13 +48,13 @@ impl Connection {
             payload_len: before + payload_len,
             is_last: arrival.is_last(),
             ceiling,
-            max_message_size,
         };
-        let change = decide(how, delivery.second, head);
+        let change = decide(how, delivery.second, link, head);
         let change = change.map_err(|octets| needs(octets.saturating_sub(before)))?;
-        match change {
-            Change::Nothing => link.stays_as_it_is(),
-            change => delivery.set_change(change),
+        match (change, &mut link.current) {
+            (Change::Nothing, _) => link.stays_as_it_is(),
+            (change, Some(delivery)) => delivery.set_change(change),
+            (_, None) => {}
         }
         Ok(())
     }

@@ -191,6 +191,33 @@ fn credit_that_is_asked_back_is_given_by_both() {
 }
 
 #[test]
+fn what_a_client_was_told_it_may_have_used_and_only_the_rest_is_given_back_for_it() {
+    let mut raw = Raw::start(UNSETTLED);
+    send(&mut raw, 0..4);
+    // It was told of 10 in all; by a smaller grant that allows 11 in all it is told of 7.
+    raw.says(Side::Broker, &grants(4, 7));
+    assert_eq!(credit(&mut raw, 4), Some(3));
+    let drains = Flow {
+        drain: true,
+        ..granting(4, 7)
+    };
+    raw.says(Side::Broker, &flow(BROKER, drains));
+    let back = Flow {
+        next_incoming_id: Some(0),
+        next_outgoing_id: 4,
+        handle: Some(OUT),
+        delivery_count: Some(5),
+        link_credit: Some(6),
+        ..drains
+    };
+    assert_eq!(raw.hears(Side::Broker), flow(CLIENT, back));
+    assert_eq!(credit(&mut raw, 4), Some(6));
+    // What was on its way all the same is within what the broker allows.
+    send(&mut raw, 4..10);
+    assert_eq!(raw.hears(Side::Broker), NOTHING);
+}
+
+#[test]
 fn a_flow_of_the_client_states_the_credit_of_the_broker() {
     let mut raw = Raw::start(UNSETTLED);
     send(&mut raw, 0..8);
