@@ -160,6 +160,8 @@ fn close_ends_both_connections_in_an_orderly_way() {
     }
     for peer in [&mut client, &mut broker] {
         peer.send(close_ok());
+    }
+    for peer in [&mut client, &mut broker] {
         peer.expect_eof("the end after close-ok");
     }
     drop((client, broker));

@@ -39,9 +39,11 @@ fn malformed_frames_end_the_connection_and_name_the_side_at_fault() {
                 let close = expect_method(peer, 0, CLOSE);
                 assert_eq!(close.reason(), (code, text.clone()));
             }
-            if fault == "broker" {
-                client.send(close_ok());
-            }
+            let innocent = match fault {
+                "client" => &mut broker,
+                _ => &mut client,
+            };
+            innocent.send(close_ok());
             client.expect_eof("the end after close");
             broker.expect_eof("the end after close");
             drop((client, broker));

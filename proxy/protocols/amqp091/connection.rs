@@ -55,10 +55,8 @@ pub(super) struct Connection {
     pub(super) deferred: Option<(Ending, Why)>,
     /// How the connection ends, once that is decided.
     pub(super) farewell: Option<Ending>,
-    /// Whether the client has still to answer the close that it was sent: some that read the end of
-    /// the stream before they have answered take it for what happened.
-    pub(super) awaits_close_ok: bool,
-    /// Octets of the client that were thrown away meanwhile; at most [`Connection::MOST_DISCARDED`].
+    /// Octets of the client that were thrown away while its close-ok is awaited; at most
+    /// [`Connection::MOST_DISCARDED`].
     pub(super) discarded: u64,
     /// Whether there is no broker, and the client is led to where it can be told.
     pub(super) is_alone: bool,
@@ -83,6 +81,9 @@ pub(super) struct Peer {
     pub(super) is_losing: bool,
     /// Whether a connection.close has been sent to it, by whomever.
     pub(super) is_closed: bool,
+    /// Whether it has still to answer the close that sizegate has sent it. Some that read the end of the
+    /// stream before take it for what has happened, and RabbitMQ then drops what it was sent last.
+    pub(super) owes_close_ok: bool,
     /// Whether what it was sent last is a frame that will never be whole.
     pub(super) is_cut: bool,
 }
@@ -154,7 +155,6 @@ impl Connection {
             address: Vec::new(),
             deferred: None,
             farewell: None,
-            awaits_close_ok: false,
             discarded: 0,
             is_alone: false,
         }
@@ -222,7 +222,7 @@ impl Connection {
     pub(super) fn malformed(&mut self, side: Side, fault: &Malformed, meter: &mut Meter) {
         if self.farewell.is_some() {
             // No close-ok can be found in what follows.
-            self.awaits_close_ok = false;
+            self.sides.of_mut(side).owes_close_ok = false;
             return;
         }
         meter.reports.push(Report::Malformed {
@@ -259,26 +259,21 @@ impl Connection {
             if is_open && !is_closing && !peer.is_cut {
                 why.write(to, self.version, &mut peer.words);
                 peer.is_closed = true;
+                // In what cannot be read no answer can be found.
+                peer.owes_close_ok = ending != Ending::by(to, Reason::Malformed);
             }
         }
-        let is_lost = ending == Ending::by(Side::Client, Reason::Malformed);
-        self.awaits_close_ok = is_open && !is_closing && !is_lost;
         self.farewell = Some(ending);
         // What is under way goes nowhere any more.
         self.channels.clear();
         self.kept = 0;
     }
 
-    /// Whether the stream of a side goes on, though all has been said, until a close-ok comes in it.
-    pub(super) fn waits_for_close_ok(&self, from: Side) -> bool {
-        from == Side::Client && self.awaits_close_ok
-    }
-
     /// Ends a connection whose broker could not be reached, now that the client can be told.
     pub(super) fn end_alone(&mut self) {
         let why = Why::Forced("The broker cannot be reached".to_owned());
         why.write(Side::Client, self.version, &mut self.sides.client.words);
-        self.awaits_close_ok = true;
+        self.sides.client.owes_close_ok = true;
         self.farewell = Some(Ending::by(Side::Broker, Reason::UpstreamUnreachable));
     }
 }
@@ -289,10 +284,10 @@ impl Gate for Connection {
     }
 
     fn pending(&self, from: Side) -> bool {
-        let to = self.sides.of(from.other());
+        let (peer, to) = (self.sides.of(from), self.sides.of(from.other()));
         let may_speak = !self.is_within_frame(from);
-        let may_end = self.farewell.is_some() && !self.waits_for_close_ok(from);
-        self.sides.of(from).pending.is_some() || may_speak && (!to.words.is_empty() || may_end)
+        let may_end = self.farewell.is_some() && !peer.owes_close_ok;
+        peer.pending.is_some() || may_speak && (!to.words.is_empty() || may_end)
     }
 
     fn hang_up(&mut self, why: HangUp) {

@@ -75,7 +75,7 @@ impl Connection {
         Ok(passing)
     }
 
-    /// A frame of a client whose close-ok is awaited: all of it is thrown away, whatever it is.
+    /// A frame of a side whose close-ok is awaited: all of it is thrown away, whatever it is.
     fn last_frame(&mut self, from: Side, input: &[u8]) -> Result<usize, Halt> {
         let header = match frame_header(input)? {
             Parsed::Value(header) => header,
@@ -86,7 +86,7 @@ impl Connection {
         if is_method && !is_long {
             let frame = whole(&header, input)?;
             if let Ok(Method::ConnectionCloseOk) = method(self.version, &header, frame) {
-                self.awaits_close_ok = false;
+                self.sides.of_mut(from).owes_close_ok = false;
             }
         }
         self.swallow(from, &header, input)

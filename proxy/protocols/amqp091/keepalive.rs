@@ -17,14 +17,22 @@ impl Connection {
     /// Half of what was agreed upon: a side then hears something at least once in an interval, of
     /// which it waits for two (AMQP 0-9-1 §4.2.7).
     pub(super) fn next_tick(&self) -> Option<Duration> {
+        if self.farewell.is_some() {
+            return self.sides.client.owes_close_ok.then_some(CLOSE_OK_AFTER);
+        }
         let is_losing = self.sides.client.is_losing || self.sides.broker.is_losing;
-        let is_served = !self.is_alone && self.farewell.is_none();
-        let may_starve = is_losing && is_served && self.heartbeat > 0;
+        let may_starve = is_losing && !self.is_alone && self.heartbeat > 0;
         may_starve.then(|| Duration::from_millis(u64::from(self.heartbeat) * 500))
     }
 
     /// Feeds the sides that have been sent nothing since the last time, though there was something.
+    /// After the last word, ends the stream of a client that does not answer it: that begins the time
+    /// that both sides have to leave.
     pub(super) fn take_tick(&mut self) {
+        if self.farewell.is_some() {
+            self.sides.client.owes_close_ok = false;
+            return;
+        }
         for to in [Side::Client, Side::Broker] {
             let is_starving = self.sides.of(to.other()).is_losing && !self.sides.of(to).is_fed;
             let peer = self.sides.of_mut(to);
@@ -38,3 +46,6 @@ impl Connection {
         }
     }
 }
+
+/// How long a client has to answer its close before its stream is ended.
+const CLOSE_OK_AFTER: Duration = Duration::from_secs(1);

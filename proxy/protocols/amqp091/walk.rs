@@ -101,15 +101,16 @@ impl Connection {
             meter.released(direction(to.other()), released as u64);
             return Some(Step::Inject);
         }
-        let waits = self.waits_for_close_ok(to.other());
+        let waits = self.sides.of(to.other()).owes_close_ok;
         self.farewell.filter(|_| !waits).map(Step::End)
     }
 
-    /// Takes note of octets of a client whose close-ok is awaited; it is not awaited for ever.
-    fn discard_more(&mut self, len: usize) {
-        if self.farewell.is_some() {
+    /// Takes note of octets that were thrown away while a close-ok is awaited: a client's is not for
+    /// ever, whatever it sends.
+    fn discard_more(&mut self, from: Side, len: usize) {
+        if self.farewell.is_some() && from == Side::Client {
             self.discarded += len as u64;
-            self.awaits_close_ok &= self.discarded <= Self::MOST_DISCARDED;
+            self.sides.client.owes_close_ok &= self.discarded <= Self::MOST_DISCARDED;
         }
     }
 
@@ -124,7 +125,7 @@ impl Connection {
         let mut pending = Pending::default();
         let halt = loop {
             let at = pending.withhold + pending.forward;
-            if self.farewell.is_some() && !self.awaits_close_ok {
+            if self.farewell.is_some() && !self.sides.of(from).owes_close_ok {
                 break Halt::Over;
             }
             let rest = input.get(at..).unwrap_or_default();
@@ -143,7 +144,7 @@ impl Connection {
                 }
                 Err(Halt::Withhold(len)) if pending.forward == 0 => {
                     pending.withhold += len;
-                    self.discard_more(len);
+                    self.discard_more(from, len);
                     let to = self.sides.of_mut(from.other());
                     pending.inject.append(&mut to.words);
                     pending.released += std::mem::take(&mut to.released);

@@ -121,14 +121,24 @@ fn a_close_ok_is_not_awaited_for_ever() {
         Some(Ending::ours(Reason::Drain))
     );
     // Nor where there is none to be found.
+    for side in SIDES {
+        let mut raw = told();
+        raw.says(side, b"HTTP");
+        assert_eq!(raw.gate.ending(side), Some(Ending::ours(Reason::Drain)));
+        raw.is_quiet();
+        assert_eq!(raw.gate.meter.reports, []);
+    }
+    // Nor longer than a second: then the time to leave begins, which is the relay's to measure.
     let mut raw = told();
-    raw.says(Side::Client, b"HTTP");
-    assert_eq!(
-        raw.gate.ending(Side::Client),
-        Some(Ending::ours(Reason::Drain))
-    );
+    let second = std::time::Duration::from_secs(1);
+    assert_eq!(raw.gate.gate.tick_after(), Some(second));
+    assert!(raw.gate.tick());
+    let endings = SIDES.map(|side| raw.gate.ending(side));
+    assert_eq!(endings, [Some(Ending::ours(Reason::Drain)), None]);
+    assert_eq!(raw.gate.gate.tick_after(), None);
+    raw.is_kept(Side::Broker, &[heartbeat(), close_ok()].concat());
+    raw.has_ended(Ending::ours(Reason::Drain));
     raw.is_quiet();
-    assert_eq!(raw.gate.meter.reports, []);
 }
 
 #[test]

@@ -123,12 +123,13 @@ impl Raw {
             .collect()
     }
 
-    /// The connection ended so, on both sides, once the client has agreed.
+    /// The connection ended so, on both sides, once they have agreed.
     #[track_caller]
     fn has_ended(&mut self, ending: Ending) {
-        assert_eq!(self.gate.ending(Side::Broker), Some(ending));
-        if self.gate.ending(Side::Client).is_none() {
-            self.says(Side::Client, &close_ok());
+        for side in SIDES {
+            if self.gate.ending(side).is_none() {
+                self.says(side, &close_ok());
+            }
         }
         let endings = SIDES.map(|side| self.gate.ending(side));
         assert_eq!(endings, [Some(ending); 2]);
