@@ -7,6 +7,7 @@
 mod buffers;
 mod detect;
 mod lane;
+mod pipes;
 mod pump;
 mod socket;
 mod tally;
@@ -24,7 +25,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
@@ -40,7 +40,7 @@ use crate::lifecycle::Lifecycle;
 use crate::listen::{self, Door, Unwelcome, looks_like};
 use crate::protocols::{Opening, Settings};
 use crate::telemetry::Metrics;
-use crate::transport::{Origin, Stream};
+use crate::transport::{Duplex, Origin, Stream};
 use crate::upstream::{self, ConnectError, Entry, Route};
 
 /// What all connections share.
@@ -116,7 +116,7 @@ pub fn serve(shared: &Arc<Shared>, route: &Arc<Route>, client: TcpStream, peer: 
 }
 
 /// Lets a client in, and relays for it once it has said all that stands before its protocol.
-async fn admit(shared: &Shared, route: &Route, client: TcpStream, tally: Tally) {
+async fn admit(shared: &Shared, route: &Route, client: TcpStream, tally: Box<Tally>) {
     let handshake = Instant::now() + shared.handshake_timeout;
     // What is said here is said once: its state is not kept for as long as the client stays.
     let let_in = Box::pin(let_in(shared, client, tally, handshake));
@@ -140,9 +140,9 @@ async fn admit(shared: &Shared, route: &Route, client: TcpStream, tally: Tally) 
 async fn let_in(
     shared: &Shared,
     client: TcpStream,
-    tally: Tally,
+    tally: Box<Tally>,
     handshake: Instant,
-) -> Option<(listen::Guest, Tally)> {
+) -> Option<(listen::Guest, Box<Tally>)> {
     let welcome = listen::welcome(&shared.door, client, tally.peer());
     match shared.in_time(handshake, welcome).await {
         Ok(Ok(guest)) => return Some((guest, tally)),
@@ -153,7 +153,7 @@ async fn let_in(
 }
 
 /// Logs and books that a client was not let in, and sees it off.
-async fn turn_away(shared: &Shared, unwelcome: Unwelcome, tally: Tally) {
+async fn turn_away(shared: &Shared, unwelcome: Unwelcome, tally: Box<Tally>) {
     let ending = match &unwelcome {
         Unwelcome::Left => Ending::by(Side::Client, Reason::Closed),
         Unwelcome::Reset(_) => Ending::by(Side::Client, Reason::Reset),
@@ -214,12 +214,12 @@ async fn relay<C, B, D>(
     shared: &Shared,
     client: C,
     dial: impl Fn() -> D,
-    tally: Tally,
+    tally: Box<Tally>,
     opening: &Opening<'_>,
     handshake: Instant,
 ) where
-    C: AsyncRead + AsyncWrite + Unpin,
-    B: AsyncRead + AsyncWrite + Unpin,
+    C: Duplex,
+    B: Duplex,
     D: Future<Output = Result<Dialled<B>, ConnectError>>,
 {
     let (connection, peer) = (tally.connection(), tally.peer());
@@ -261,13 +261,13 @@ async fn relay<C, B, D>(
 async fn begin<C, B>(
     shared: &Shared,
     mut client: C,
-    mut tally: Tally,
+    mut tally: Box<Tally>,
     opening: &Opening<'_>,
     handshake: Instant,
-) -> Option<Pump<C, B>>
+) -> Option<Box<Pump<C, B>>>
 where
-    C: AsyncRead + AsyncWrite + Unpin,
-    B: AsyncRead + AsyncWrite + Unpin,
+    C: Duplex,
+    B: Duplex,
 {
     let mut lane = Lane::new(Side::Client);
     let first_octets = greet(shared, &mut client, &mut lane, opening);
@@ -304,11 +304,12 @@ where
         handshake,
         lifecycle: Arc::clone(&shared.lifecycle),
     };
-    Some(Pump::new(client, lane, gate, tally, terms))
+    // In a box, since a task has room for all that is moved within it twice.
+    Some(Box::new(Pump::new(client, lane, gate, tally, terms)))
 }
 
 /// Reads until the first octets say what the client speaks, and makes the gate for it.
-async fn greet<C: AsyncRead + AsyncWrite + Unpin>(
+async fn greet<C: Duplex>(
     shared: &Shared,
     client: &mut C,
     lane: &mut Lane,

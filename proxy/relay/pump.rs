@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
@@ -21,6 +20,7 @@ use super::lane::{Halt, Lane, WhenOver};
 use super::tally::Tally;
 use crate::gate::{Ending, Gate, HangUp, Meter, Phase, Reason, Side};
 use crate::lifecycle::{Lifecycle, Stage};
+use crate::transport::Duplex;
 
 /// One connection and what is on its way through it.
 pub(super) struct Pump<C, B> {
@@ -31,7 +31,7 @@ pub(super) struct Pump<C, B> {
     to_broker: Lane,
     to_client: Lane,
     /// Where counts and reports go.
-    tally: Tally,
+    tally: Box<Tally>,
     /// How long peers have to leave after the connection was ended.
     linger: Duration,
     /// When the client must have said who it is; none once it has.
@@ -85,15 +85,15 @@ pub(super) struct Terms {
 
 impl<C, B> Pump<C, B>
 where
-    C: AsyncRead + AsyncWrite + Unpin,
-    B: AsyncRead + AsyncWrite + Unpin,
+    C: Duplex,
+    B: Duplex,
 {
     /// A pump without a broker; `to_broker` holds what has been read of the client already.
     pub(super) fn new(
         client: C,
         to_broker: Lane,
         gate: Box<dyn Gate>,
-        tally: Tally,
+        tally: Box<Tally>,
         terms: Terms,
     ) -> Self {
         let goodbye = terms.lifecycle.goodbye.clone();

@@ -33,9 +33,10 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// The account of a connection whose protocol is not known yet.
-    pub(super) fn new(metrics: &Arc<Metrics>, connection: u64, peer: SocketAddr) -> Self {
-        Self {
+    /// The account of a connection whose protocol is not known yet; in a box, since it goes from
+    /// hand to hand and a task has room for it in each.
+    pub(super) fn new(metrics: &Arc<Metrics>, connection: u64, peer: SocketAddr) -> Box<Self> {
+        Box::new(Self {
             metrics: Arc::clone(metrics),
             protocol: metrics.protocol(UNKNOWN),
             _active: None,
@@ -45,7 +46,7 @@ impl Tally {
             since: Instant::now(),
             carried: [0; 2],
             refusals: RefusalLog::default(),
-        }
+        })
     }
 
     /// Books the connection on a protocol from here on.

@@ -16,6 +16,15 @@ use tokio::net::TcpStream;
 
 pub use tls::{HandshakeError, Tls, fault};
 
+/// Octets in both directions.
+pub trait Duplex: AsyncRead + AsyncWrite + Unpin {
+    /// The socket below, where its octets are those of the stream: they may then be looked at and
+    /// moved there.
+    fn plain(&self) -> Option<&TcpStream> {
+        None
+    }
+}
+
 /// One side of a connection.
 #[derive(Debug)]
 pub enum Stream {
@@ -31,6 +40,16 @@ impl Stream {
         match self {
             Self::Plain(socket) => socket,
             Self::Tls(stream) => stream.below(),
+        }
+    }
+}
+
+impl Duplex for Stream {
+    #[inline]
+    fn plain(&self) -> Option<&TcpStream> {
+        match self {
+            Self::Plain(socket) => Some(socket),
+            Self::Tls(_) => None,
         }
     }
 }

@@ -5,17 +5,19 @@
 //! it never holds more than one buffer.
 
 mod sink;
+mod splice;
 
 use std::io;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::AsyncRead;
 
 use self::sink::Sink;
 pub(super) use self::sink::WhenOver;
+use self::splice::{LOOK, Spliced, Splicing};
 use super::buffers::{Buffer, LARGE};
 use crate::gate::{Ending, Gate, Meter, Reason, Side, Step};
-use crate::transport;
+use crate::transport::{self, Duplex};
 
 /// One direction of a connection.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub(super) struct Lane {
     buffer: Option<Buffer>,
     /// The step that is being carried out.
     run: Run,
+    /// What of it the kernel carries out.
+    splicing: Splicing,
     /// Octets of the gate's own that go out before anything else.
     inject: Vec<u8>,
     /// How many of them have gone out; at most the length of `inject`.
@@ -61,6 +65,17 @@ enum Run {
     Withhold(u64),
 }
 
+/// What became of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    /// It is being carried out.
+    Begun,
+    /// There is none: the gate needs more octets.
+    Short,
+    /// There is none before the other lane has moved.
+    Waits,
+}
+
 /// How far a lane has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -94,6 +109,7 @@ impl Lane {
             from,
             buffer: None,
             run: Run::Idle,
+            splicing: Splicing::default(),
             inject: Vec::new(),
             injected: 0,
             state: State::Open,
@@ -165,9 +181,9 @@ impl Lane {
         cx: &mut Context<'_>,
         source: &mut R,
     ) -> Poll<io::Result<usize>> {
-        let window = self.window;
+        let room = self.room();
         let buffer = self.buffer.get_or_insert_with(Buffer::pooled);
-        let read = buffer.poll_read(cx, source, window);
+        let read = buffer.poll_read(cx, source, room);
         if read.is_pending() {
             self.buffer = self.buffer.take().and_then(Buffer::settle);
         }
@@ -185,8 +201,8 @@ impl Lane {
         when_over: WhenOver,
     ) -> Halt
     where
-        R: AsyncRead + Unpin,
-        W: AsyncWrite + Unpin,
+        R: Duplex,
+        W: Duplex,
     {
         // Whether the gate may have something to say that it has not said yet.
         self.moved = false;
@@ -198,22 +214,34 @@ impl Lane {
             match (self.state, self.run) {
                 (State::Open, Run::Idle) if ask => {
                     let input = self.buffer.as_ref().map_or(&[][..], Buffer::octets);
-                    match gate.step(self.from, input, meter, &mut self.inject) {
-                        Step::More(octets) => {
-                            debug_assert!(octets > input.len(), "no wait without need");
-                            ask = false;
-                            continue;
-                        }
-                        Step::Wait => return Halt::Waiting,
-                        Step::Forward(octets) => self.run = Run::Forward(octets),
-                        Step::Withhold(octets) => self.run = Run::Withhold(octets),
-                        Step::Inject => {}
-                        Step::End(ending) => self.end(ending),
+                    let step = gate.step(self.from, input, meter, &mut self.inject);
+                    debug_assert!(
+                        !matches!(step, Step::More(octets) if octets <= input.len()),
+                        "no wait without need"
+                    );
+                    match self.take(step) {
+                        Taken::Begun => {}
+                        Taken::Short => ask = false,
+                        Taken::Waits => return Halt::Waiting,
                     }
-                    self.moved = true;
                     continue;
                 }
-                (State::Open, _) => {}
+                (State::Open, Run::Idle) => {
+                    if let Some(source) = source.as_deref()
+                        && self.take_look(cx, source, gate, meter) == Taken::Begun
+                    {
+                        continue;
+                    }
+                }
+                (State::Open, _) => {
+                    if let Some(source) = source.as_deref() {
+                        match self.poll_splice(cx, source, sink.as_deref()) {
+                            Spliced::Nothing => {}
+                            Spliced::Done => continue,
+                            Spliced::Halted(halt) => return halt,
+                        }
+                    }
+                }
                 (State::Draining, _) => {
                     self.discard();
                     if self
@@ -259,6 +287,42 @@ impl Lane {
         }
     }
 
+    /// Asks the gate about octets that are left where they are, where that is worth it.
+    fn take_look<R: Duplex>(
+        &mut self,
+        cx: &mut Context<'_>,
+        source: &R,
+        gate: &mut dyn Gate,
+        meter: &mut Meter,
+    ) -> Taken {
+        if !self.looks_first() {
+            return Taken::Short;
+        }
+        let mut room = [0; LOOK];
+        let Some(len) = self.look(cx, source, &mut room) else {
+            return Taken::Short;
+        };
+        let input = room.get(..len).unwrap_or_default();
+        let step = gate.step(self.from, input, meter, &mut self.inject);
+        let taken = self.take(step);
+        self.looked();
+        taken
+    }
+
+    /// Begins a step.
+    fn take(&mut self, step: Step) -> Taken {
+        match step {
+            Step::More(_) => return Taken::Short,
+            Step::Wait => return Taken::Waits,
+            Step::Forward(octets) => self.run = Run::Forward(octets),
+            Step::Withhold(octets) => self.run = Run::Withhold(octets),
+            Step::Inject => {}
+            Step::End(ending) => self.end(ending),
+        }
+        self.moved = true;
+        Taken::Begun
+    }
+
     /// Throws away what is held, once the lane is over.
     fn discard(&mut self) {
         self.discarded += self.undecided().len() as u64;
@@ -281,6 +345,7 @@ impl Lane {
         self.run = Run::Idle;
         self.inject = Vec::new();
         self.injected = 0;
+        self.splicing = Splicing::default();
         self.discard();
     }
 

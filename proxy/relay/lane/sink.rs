@@ -92,7 +92,7 @@ impl Lane {
     }
 
     /// Notes that the sink takes nothing more.
-    fn lose_sink(&mut self) {
+    pub(super) fn lose_sink(&mut self) {
         self.sink = Sink::Shut;
         if self.state != State::Finished {
             self.end(Ending::by(self.from.other(), Reason::Reset));
@@ -100,7 +100,7 @@ impl Lane {
     }
 
     /// Notes that octets have gone out.
-    fn wrote(&mut self, len: usize) {
+    pub(super) fn wrote(&mut self, len: usize) {
         if self.inject.is_empty() {
             self.carried += len as u64;
             if let Some(buffer) = &mut self.buffer {

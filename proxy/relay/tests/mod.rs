@@ -1,6 +1,7 @@
 //! A relay between pipes in memory, under a clock that is moved by hand.
 
 mod ends;
+mod splice;
 mod tls;
 
 use std::io;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -44,6 +45,10 @@ struct Bench {
     relay: JoinHandle<()>,
     shared: Arc<Shared>,
 }
+
+impl Duplex for DuplexStream {}
+
+impl Duplex for crate::transport::Tls<DuplexStream> {}
 
 /// How a bench differs from the usual one.
 #[derive(Clone, Copy)]
