@@ -158,7 +158,6 @@ async fn idle_connections_cost_little() {
     }
     let grown = stage.sidecar.rss_kib().saturating_sub(before);
     assert!(grown < 180 * 48, "180 idle connections cost {grown} KiB");
-    println!("{grown} KiB for 180: {}", grown / 180);
 }
 
 #[tokio::test]
