@@ -128,7 +128,7 @@ fn a_client_takes_nothing_else() {
             "too much of a body",
             vec![head.clone(), frame(3, ONE, &[0; 6])],
         ),
-        ("another body", vec![head.clone(), frame(3, ONE, &[1; 5])]),
+        ("another body", vec![head, frame(3, ONE, &[1; 5])]),
         (
             "a number that was used",
             vec![delivered("7", "a", 1), delivered("8", "a", 1)],
