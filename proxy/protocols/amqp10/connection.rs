@@ -128,6 +128,10 @@ impl Connection {
 
     /// Says something on a session to a side, or keeps it until it can be said.
     pub(super) fn say(&mut self, to: Side, at: usize, word: Word) {
+        if self.sides.of(to).is_closed {
+            // Nothing may follow a close (AMQP 1.0 §2.4.3).
+            return;
+        }
         let Some(session) = self.sessions.get_mut(at).and_then(Option::as_mut) else {
             return;
         };
@@ -353,7 +357,7 @@ impl Gate for Connection {
     }
 
     fn unsettled(&self) -> u64 {
-        self.owed()
+        if self.unsettles { self.owed() } else { 0 }
     }
 
     fn phase(&self) -> Phase {

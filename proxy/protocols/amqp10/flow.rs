@@ -3,7 +3,7 @@
 use parsers::amqp10::encode::{null, uint};
 use parsers::amqp10::{Disposition, Flow, Performative, Role, Scalar};
 
-use super::act::{Act, Halt};
+use super::act::{Act, Halt, Then};
 use super::connection::Connection;
 use super::link::{Credit, LinkState};
 use super::refuse::Word;
@@ -16,6 +16,7 @@ impl Connection {
         let flow = body.flow()?;
         let len = body.header.frame_len();
         let at = self.place(from, body.header.channel);
+        let coming_in = self.coming_in(from.other());
         let Some(session) = at.and_then(|at| self.session_mut(at)) else {
             return Ok(len);
         };
@@ -63,7 +64,8 @@ impl Connection {
                     drain: flow.drain,
                 });
                 link.note_credit(credit);
-                let (told, back) = session.pace(from.other(), link_at, &flow);
+                let is_coming_in = at.map(|at| (at, link_at)) == coming_in;
+                let (told, back) = session.pace(from.other(), link_at, &flow, is_coming_in);
                 changes.extend(told);
                 given_back = back;
             }
@@ -77,6 +79,17 @@ impl Connection {
             self.tell_credit((at, link));
         }
         changed(body, &changes)
+    }
+
+    /// The link of a side's delivery whose first frame is coming in, to wait for its receiver.
+    fn coming_in(&self, from: Side) -> Option<(usize, usize)> {
+        match &self.sides.of(from).act {
+            Some(Act::Hold(hold)) => {
+                let is_first = matches!(hold.then, Then::Queue { is_first: true, .. });
+                is_first.then_some(hold.at)
+            }
+            _ => None,
+        }
     }
 
     /// Gives a sender back the credit that a delivery took which its receiver never sees, and the

@@ -238,7 +238,7 @@ fn next_released(session: &mut Session, from: Side, ceiling: usize) -> Option<Ve
         return Some(frame);
     }
     let outgoing = way.queue.pop_front()?;
-    session.note_end(from, id, outgoing.at_end);
+    session.note_end(from, (id, link), outgoing.at_end);
     if session.may_leave(from, link)
         && let Some(word) = session.take_leaving(from, link)
         && let Some(channel) = *session.channels.of(from)

@@ -313,7 +313,7 @@ impl Connection {
         if let Some(rewrite) = rewrite.filter(|it| is_first && it.how == How::Unsettled) {
             way.owed.add(theirs, at.1, &rewrite);
         }
-        self.dues.are_there |= session.note_end(from, id, at_end);
+        self.dues.are_there |= session.note_end(from, (id, at.1), at_end);
         if front.octets.is_empty() {
             return Ok(len);
         }

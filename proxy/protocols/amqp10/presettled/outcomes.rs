@@ -136,12 +136,20 @@ impl Connection {
 impl Session {
     /// Notes that the last frame of a delivery has gone out, or one that is not the last; says
     /// whether its sender is to be told something.
-    pub(in super::super) fn note_end(&mut self, from: Side, id: u32, at_end: AtEnd) -> bool {
-        let way = self.ways.of_mut(from);
+    pub(in super::super) fn note_end(
+        &mut self,
+        from: Side,
+        (id, link): (u32, usize),
+        at_end: AtEnd,
+    ) -> bool {
         if at_end == AtEnd::Wait {
             return false;
         }
-        if let AtEnd::Accept { second } = at_end {
+        // What a receiver is sent that has left, it does not take: the sender may give it to another.
+        let link = self.links.get(link).and_then(Option::as_ref);
+        let is_there = link.is_some_and(|link| link.handles.of(from.other()).is_some());
+        let way = self.ways.of_mut(from);
+        if let (AtEnd::Accept { second }, true) = (at_end, is_there) {
             match way.accepts.last_mut() {
                 Some((_, last, same)) if *same == second && last.wrapping_add(1) == id => {
                     *last = id;

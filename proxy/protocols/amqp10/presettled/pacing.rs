@@ -160,6 +160,7 @@ impl Session {
         sender: Side,
         at: usize,
         flow: &Flow,
+        is_coming_in: bool,
     ) -> (Vec<(usize, Scalar)>, Option<Flow>) {
         let mut changes = Vec::new();
         let Some(link) = self.at_mut(at) else {
@@ -177,18 +178,20 @@ impl Session {
                 changes.push((Flow::LINK_CREDIT, uint(told.link_credit)));
             }
         }
+        let unseen = u32::from(is_coming_in);
         let back = (given_back > 0)
-            .then(|| self.count_flow(sender, at))
+            .then(|| self.count_flow(sender, at, unseen))
             .flatten();
         (changes, back)
     }
 
-    /// A flow to the receiver of a link, in its sender's name, that says where that stands.
-    fn count_flow(&mut self, sender: Side, at: usize) -> Option<Flow> {
+    /// A flow to the receiver of a link, in its sender's name, that says where that stands; it does not
+    /// count as many deliveries as the receiver has seen nothing of, besides those that are held.
+    fn count_flow(&mut self, sender: Side, at: usize, unseen: u32) -> Option<Flow> {
         let link = self.at_mut(at)?;
         let (handle, drain) = ((*link.handles.of(sender))?, link.credit?.drain);
         let sent = link.initial_delivery_count?.wrapping_add(link.count);
-        let delivery_count = self.seen(sender, at, sent);
+        let delivery_count = self.seen(sender, at, sent).wrapping_sub(unseen);
         let link_credit = self.at_mut(at)?.stated_credit(delivery_count);
         let session = self.flow_to(sender.other())?;
         Some(Flow {

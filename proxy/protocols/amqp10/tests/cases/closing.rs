@@ -40,6 +40,19 @@ fn assert_silent(raw: &mut Raw) {
 }
 
 #[test]
+fn nothing_is_said_to_a_side_that_has_been_sent_a_close() {
+    let mut raw = Raw::start(Start::default());
+    raw.passes(Side::Client, &close());
+    let large = Transfer {
+        handle: IN_AT_BROKER,
+        ..first(0)
+    };
+    // Nobody is there to hear that it was refused.
+    raw.is_kept(Side::Broker, &transfer_on(BROKER, large, 101));
+    assert_eq!(raw.hears(Side::Broker), NOTHING);
+}
+
+#[test]
 fn the_sender_is_told_rejected_and_then_both_sides_close() {
     let mut raw = Raw::start(OnOversize::Close);
     raw.says(Side::Client, &message(0, 101));

@@ -218,6 +218,28 @@ fn what_a_client_was_told_it_may_have_used_and_only_the_rest_is_given_back_for_i
 }
 
 #[test]
+fn what_is_given_back_does_not_count_a_message_that_is_coming_in() {
+    let mut raw = Raw::start(UNSETTLED);
+    send(&mut raw, 0..4);
+    raw.says(Side::Broker, &grants(4, 8));
+    assert_eq!(credit(&mut raw, 4), Some(4));
+    // It has to be cut in two, and only a part of it is there.
+    let large = carries(pre(first(4)), &message_of(480));
+    raw.is_kept(Side::Client, &large[..300]);
+    let drains = Flow {
+        drain: true,
+        ..granting(4, 8)
+    };
+    raw.says(Side::Broker, &flow(BROKER, drains));
+    raw.says(Side::Client, &large[300..]);
+    let heard = raw.hears(Side::Broker);
+    let units = units(&heard);
+    let back = frame(units[0]).flow().expect("what was never told");
+    assert_eq!((back.delivery_count, back.link_credit), (Some(6), Some(6)));
+    assert_eq!(units.len(), 3, "and the message behind it");
+}
+
+#[test]
 fn a_flow_of_the_client_states_the_credit_of_the_broker() {
     let mut raw = Raw::start(UNSETTLED);
     send(&mut raw, 0..8);

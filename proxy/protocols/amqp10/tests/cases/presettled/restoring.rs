@@ -174,6 +174,24 @@ fn one_that_the_broker_breaks_off_is_not_accepted() {
 }
 
 #[test]
+fn one_that_comes_when_the_client_has_left_is_not_accepted() {
+    let mut raw = Raw::start(UNSETTLED);
+    raw.passes(Side::Client, &detach(CLIENT, IN, true));
+    let due = restored(first(0), BODY);
+    raw.becomes(Side::Broker, &brings(first(0), &marked()), &due);
+    assert_eq!(raw.hears(Side::Broker), NOTHING);
+}
+
+#[test]
+fn one_that_comes_when_the_client_has_closed_is_answered_no_more() {
+    let mut raw = Raw::start(UNSETTLED);
+    raw.passes(Side::Client, &close());
+    let due = restored(first(0), BODY);
+    raw.becomes(Side::Broker, &brings(first(0), &marked()), &due);
+    assert_eq!(raw.hears(Side::Broker), NOTHING);
+}
+
+#[test]
 fn what_is_not_marked_or_bears_no_marks_passes_as_it_is() {
     let mut raw = Raw::start(UNSETTLED);
     let mut other = marked();
