@@ -206,7 +206,10 @@ def get():
 
 
 if what == "receive":
-    receive()
+    try:
+        receive()
+    except pika.exceptions.ConnectionClosedByBroker as error:
+        observed["closed"] = reason(error)
 elif what == "get":
     get()
 else:

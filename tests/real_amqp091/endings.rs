@@ -3,8 +3,12 @@
 
 use serde_json::{Value, json};
 
-use crate::plan::{Channel, Library, Mode, Plan, refusal};
-use crate::support::{RabbitMq, Release, Sidecar, free_port};
+use crate::plan::{Channel, HEARTBEAT, Library, Mode, Plan, refusal};
+use crate::support::amqp091::{
+    CLOSE, HEADER, channel_open_ok, close_ok, confirm_select_ok, content_header, expect_method,
+    frame, method, open_ok, read_frame, short, start, tune,
+};
+use crate::support::{FakeBroker, RabbitMq, Raw, Release, Sidecar, free_port};
 use crate::{LIMIT, expect_counts, expect_queues};
 
 #[test]
@@ -126,6 +130,74 @@ fn every_library_hears_the_goodbye_of_a_sidecar_that_goes() {
                 "{release:?} and {library:?}"
             );
         }
+    }
+}
+
+#[test]
+fn every_library_takes_a_goodbye_within_a_delivery() {
+    for library in Library::ALL {
+        let broker = FakeBroker::start();
+        let flags = ["--drain-timeout", "0s", "--linger", "20s"];
+        let sidecar = Sidecar::start(broker.address(), &flags);
+        let mut channel = Channel::with_sizes("any".to_owned(), Mode::Plain, Vec::new());
+        channel.until = 1;
+        let plan = Plan::new(vec![channel]);
+        let received = std::thread::scope(|scope| {
+            let client = scope.spawn(|| library.receive(sidecar.listen(), &plan));
+            let mut broker = broker.accept();
+            serve(&mut broker);
+            sidecar.signal("TERM");
+            let close = expect_method(&mut broker, 0, CLOSE);
+            assert_eq!(close.reason().0, 320);
+            broker.send(close_ok());
+            client.join().unwrap()
+        });
+        let closed = &received["closed"];
+        match library {
+            // It tells a consumer no more; what it makes of the goodbye is above.
+            Library::Lapin => assert_eq!(*closed, json!(["consumer ended"])),
+            _ => expect_error(library, closed, 320, "sizegate is shutting down"),
+        }
+    }
+}
+
+/// Answers a client until it consumes, and begins to deliver a second message to it.
+fn serve(broker: &mut Raw) {
+    broker.expect(HEADER, "the protocol header");
+    broker.send(start());
+    loop {
+        let asked = read_frame(broker);
+        let channel = asked.channel;
+        let answer = match asked.method() {
+            // connection.start-ok, tune-ok and open, channel.open, basic.qos, confirm.select
+            (10, 11) => tune(HEARTBEAT),
+            (10, 31) => continue,
+            (10, 40) => open_ok(),
+            (20, 10) => channel_open_ok(channel),
+            (60, 10) => method(channel, (60, 11), &[]),
+            (85, 10) => confirm_select_ok(channel),
+            // basic.consume: reserved, queue, consumer-tag
+            (60, 20) => {
+                let at = 7 + usize::from(asked.payload[6]);
+                let tag = &asked.payload[at + 1..at + 1 + usize::from(asked.payload[at])];
+                let tag = if tag.is_empty() { b"chosen" } else { tag };
+                broker.send(method(channel, (60, 21), &[&short(tag)]));
+                let deliver = |number: u64, size: usize| {
+                    // delivery-tag, redelivered, exchange, routing-key
+                    let which = [&number.to_be_bytes()[..], &[0, 0, 0]].concat();
+                    let deliver = method(channel, (60, 60), &[&short(tag), &which]);
+                    [deliver, content_header(channel, size)].concat()
+                };
+                let whole = [deliver(1, 8), frame(3, channel, b"00000000")].concat();
+                let begun = [deliver(2, 10_000), frame(3, channel, &[b'b'; 5_000])].concat();
+                broker.send([whole, begun].concat());
+                continue;
+            }
+            // basic.ack of what came together with the delivery that is to be broken off
+            (60, 80) => return,
+            other => panic!("the client says {other:?}"),
+        };
+        broker.send(answer);
     }
 }
 

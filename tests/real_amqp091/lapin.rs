@@ -26,7 +26,10 @@ pub(crate) fn play(what: &str, address: SocketAddr, plan: &Plan) -> Value {
         let connection = open(address).await.unwrap();
         let channels = match what {
             "send" => send(&connection, plan).await,
-            "receive" => receive(&connection, plan).await,
+            "receive" => match receive(&connection, plan).await {
+                Ok(channels) => channels,
+                Err(closed) => return json!({"closed": closed, "channels": []}),
+            },
             _ => get(&connection, plan).await,
         };
         let closed = match connection.close(200, "bye".into()).await {
@@ -210,7 +213,9 @@ fn comes_back(returned: &BasicReturnMessage) -> Value {
     json!([number, returned.reply_code, returned.reply_text.as_str()])
 }
 
-async fn receive(connection: &Connection, plan: &Plan) -> Vec<Value> {
+/// A consumer that ends early is how an orderly end of the connection shows here; a frame that was not
+/// expected is an error that the consumer is given.
+async fn receive(connection: &Connection, plan: &Plan) -> Result<Vec<Value>, Value> {
     let mut channels = Vec::new();
     for its in &plan.channels {
         let channel = connection.create_channel().await.unwrap();
@@ -232,8 +237,12 @@ async fn receive(connection: &Connection, plan: &Plan) -> Vec<Value> {
             }
         });
         let mut received = Vec::new();
-        while let Some(delivery) = deliveries.recv().await {
-            let delivery = delivery.unwrap().expect("the consumer lives");
+        loop {
+            let Some(delivery) = deliveries.recv().await else {
+                return Err(json!(["consumer ended"]));
+            };
+            let delivery = delivery.map_err(|error| reason(&error))?;
+            let delivery = delivery.expect("the consumer lives");
             let number = number_of(&delivery.data);
             received.push(json!([number, delivery.data.len()]));
             if !its.no_ack {
@@ -248,7 +257,7 @@ async fn receive(connection: &Connection, plan: &Plan) -> Vec<Value> {
         channel.close(200, "bye".into()).await.unwrap();
         channels.push(json!({"received": received, "error": null}));
     }
-    channels
+    Ok(channels)
 }
 
 async fn get(connection: &Connection, plan: &Plan) -> Vec<Value> {

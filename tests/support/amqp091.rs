@@ -106,13 +106,17 @@ pub fn method(channel: u16, (class, method): (u16, u16), arguments: &[&[u8]]) ->
     frame(1, channel, &payload)
 }
 
-/// connection.start: version 0-9, no properties, PLAIN, en_US.
+/// connection.start: version 0-9, a broker that has confirms, PLAIN, en_US.
 pub fn start() -> Vec<u8> {
-    method(
-        0,
-        START,
-        &[&[0, 9], &long(b""), &long(b"PLAIN"), &long(b"en_US")],
-    )
+    let confirms = [&short(b"publisher_confirms")[..], b"t\x01"].concat();
+    let properties = [&short(b"capabilities")[..], b"F", &long(&confirms)].concat();
+    let arguments: [&[u8]; 4] = [
+        &[0, 9],
+        &long(&properties),
+        &long(b"PLAIN"),
+        &long(b"en_US"),
+    ];
+    method(0, START, &arguments)
 }
 
 /// connection.start-ok of a user whose connection has a name.

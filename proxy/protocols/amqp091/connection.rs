@@ -247,7 +247,8 @@ impl Connection {
     /// Decides that the connection ends; the first decision stands. Each side gets one close.
     ///
     /// There is no word before connection.open: an error is told by the end of the connection
-    /// (AMQP 0-9-1 §2.2.4).
+    /// (AMQP 0-9-1 §2.2.4). After it the close may stand between the frames of a content, as it is
+    /// on another channel (§4.2.6).
     pub(super) fn end(&mut self, ending: Ending, why: &Why) {
         if self.farewell.is_some() {
             return;

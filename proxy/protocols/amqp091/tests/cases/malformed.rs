@@ -66,6 +66,31 @@ fn a_payload_may_be_as_large_as_a_frame() {
 }
 
 #[test]
+fn no_frame_of_a_message_that_comes_as_a_whole_is_larger_than_agreed_upon() {
+    let message = Message::of(4_097);
+    let publish = message.publish();
+    let header = message.header_with(&[0; 4_085]);
+    let body = message.body_in(4_097);
+    let passing = [publish.clone(), message.header()].concat();
+    let cases = [
+        (&[&publish[..], &header, &body], &publish),
+        (&[&publish[..], &message.header(), &body], &passing),
+    ];
+    for (octets, passing) in cases {
+        let terms = Terms {
+            limit: 1_000_000,
+            ..Terms::default()
+        };
+        let mut raw = Raw::begun(terms);
+        raw.says(Side::Client, &octets.concat());
+        let text = "frame larger than frame-max at octet 3 of the frame, sent by the client";
+        let told = [&passing[..], &close(320, text)].concat();
+        raw.expect(Side::Broker, &told);
+        raw.expect(Side::Client, &close(501, text));
+    }
+}
+
+#[test]
 fn frames_have_any_size_where_none_was_agreed_upon() {
     let terms = Terms {
         limit: 0,
