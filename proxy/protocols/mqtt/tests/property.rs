@@ -70,8 +70,7 @@ fn model(level: u8, packets: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
     for packet in packets {
         let is_publish = packet[0] & 0xF0 == 0x30;
         let qos = (packet[0] >> 1) & 0b11;
-        // A topic of three octets follows a fixed header of two, or of three from 130 on.
-        let id_at = if packet.len() > 129 { 3 + 5 } else { 2 + 5 };
+        let id_at = id_at(packet);
         let id = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
         if is_publish && packet.len() > 100 {
             if qos > 0 {
@@ -98,6 +97,24 @@ fn model(level: u8, packets: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
         }
     }
     (passed, answers)
+}
+
+/// The same packets, with an identifier of its own for each PUBLISH: none is used again before it
+/// has been released (MQTT 3.1.1 §2.3.1), and here none is.
+fn numbered(mut packets: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    for (id, packet) in (1_u16..).zip(&mut packets) {
+        if packet[0] & 0xF0 == 0x30 && packet[0] & 0b110 != 0 {
+            let id_at = id_at(packet);
+            packet[id_at..id_at + 2].copy_from_slice(&id.to_be_bytes());
+        }
+    }
+    packets
+}
+
+/// Where the identifier of a PUBLISH stands: a topic of three octets follows a fixed header of two,
+/// or of three from 130 on.
+fn id_at(packet: &[u8]) -> usize {
+    if packet.len() > 129 { 3 + 5 } else { 2 + 5 }
 }
 
 fn cuts() -> impl Strategy<Value = Vec<(bool, Index)>> {
@@ -127,6 +144,7 @@ proptest! {
         (level, _, broker) in streams(),
         cuts in cuts(),
     ) {
+        let broker = numbered(broker);
         let played = |cuts: &[(bool, Index)]| {
             let mut gate = RECEIVE.connected(level);
             feed(&mut gate, &[], &broker.concat(), cuts);
