@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// How long an event may take before a test gives up on it: far more than it needs on a busy machine.
-pub const DEADLINE: Duration = Duration::from_secs(30);
+pub const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Looks until there is something to see, and panics when the deadline passes without.
 ///
