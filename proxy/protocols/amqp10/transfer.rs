@@ -14,7 +14,7 @@ use super::connection::Connection;
 use super::delivery::{Course, Delivery, Held, Until};
 use super::frames::unexpected;
 use super::link::{LinkLimit, LinkState};
-use super::presettled::{Change, Head, How, candidate, decide};
+use super::presettled::{How, first_look};
 use super::refuse::note;
 use super::rewrite::{Wanted, front};
 use crate::gate::{Meter, Reservation, Side, VerdictKind};
@@ -131,22 +131,16 @@ impl Connection {
         let second = transfer
             .rcv_settle_mode
             .map_or(link.second, |mode| mode == ReceiverSettleMode::Second);
-        let mut delivery = Delivery::new(id, transfer, second, txn_id, limit);
+        let mut change = None;
         if self.unsettles {
             let is_full = session.ways.of(from).owed.is_full();
-            let how = candidate(from, link, transfer).filter(|_| !is_full);
-            let head = Head {
-                payload: arrival.payload(),
-                payload_len: arrival.payload_len(),
-                is_last: arrival.is_last(),
-                ceiling,
-            };
-            let change = how.map_or(Ok(Change::Nothing), |how| decide(how, second, link, head));
-            let needs = |octets| Halt::NeedMore(transfer.payload_at + octets);
-            delivery.set_change(change.map_err(needs)?);
-            link.unsettled += u32::from(delivery.change.unsettles());
+            change =
+                first_look(arrival, link, second, ceiling).map(|it| it.filter(|_| !is_full))?;
         }
-        link.current = Some(delivery);
+        link.current = Some(Delivery::new(id, transfer, second, txn_id, limit));
+        if let Some(change) = change {
+            link.change(change);
+        }
         link.count = link.count.wrapping_add(1);
         let way = session.ways.of_mut(from);
         if close {

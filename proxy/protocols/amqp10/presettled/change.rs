@@ -46,15 +46,15 @@ pub(in super::super) enum How {
 
 /// The head of a delivery as far as it has come.
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Head<'a> {
+pub(super) struct Head<'a> {
     /// Octets of the payload that are there, from the first on.
-    pub(in super::super) payload: &'a [u8],
+    pub(super) payload: &'a [u8],
     /// Octets of payload in all frames up to the present one.
-    pub(in super::super) payload_len: usize,
+    pub(super) payload_len: usize,
     /// Whether no frame follows.
-    pub(in super::super) is_last: bool,
+    pub(super) is_last: bool,
     /// How long a head may be.
-    pub(in super::super) ceiling: usize,
+    pub(super) ceiling: usize,
 }
 
 impl Change {
@@ -121,7 +121,7 @@ impl Change {
 /// Left as they are: links of management and transactions; deliveries with a state of their own,
 /// which is that of a transaction; resumed ones, of which there are two views already; and payloads
 /// that are no message of AMQP 1.0, where the mark has no place.
-pub(in super::super) fn candidate(from: Side, link: &Link, transfer: &Transfer<'_>) -> Option<How> {
+pub(super) fn candidate(from: Side, link: &Link, transfer: &Transfer<'_>) -> Option<How> {
     let is_plain = transfer.message_format.unwrap_or(0) == 0
         && transfer.state.is_none()
         && !transfer.resume
@@ -143,12 +143,7 @@ pub(in super::super) fn candidate(from: Side, link: &Link, transfer: &Transfer<'
 
 /// Decides what is changed about a delivery that may have to be, or says how many octets of the
 /// payload that is coming in are needed.
-pub(in super::super) fn decide(
-    how: How,
-    second: bool,
-    link: &Link,
-    head: Head<'_>,
-) -> Result<Change, usize> {
+pub(super) fn decide(how: How, second: bool, link: &Link, head: Head<'_>) -> Result<Change, usize> {
     let Head {
         payload,
         payload_len,

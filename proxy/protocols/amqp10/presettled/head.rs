@@ -1,5 +1,5 @@
-//! The head of a delivery that is spread over frames: it is put together until it tells what is
-//! changed about the delivery.
+//! The head of a delivery, which tells what is changed about it: where it is spread over frames, it is
+//! put together.
 
 use parsers::Parsed;
 use parsers::amqp10::{frame_header, performative};
@@ -9,7 +9,30 @@ use super::super::arrival::Arrival;
 use super::super::connection::Connection;
 use super::super::delivery::{Course, Held};
 use super::super::link::Link;
-use super::{Change, Head, decide};
+use super::Change;
+use super::change::{Head, candidate, decide};
+
+/// Decides by the first frame of a delivery what is changed about it, if something may be. Nothing is
+/// written down before all that is needed of it is there.
+#[inline(never)]
+pub(in super::super) fn first_look(
+    arrival: &Arrival<'_>,
+    link: &Link,
+    second: bool,
+    ceiling: usize,
+) -> Result<Option<Change>, Halt> {
+    let Some(how) = candidate(arrival.from, link, arrival.transfer) else {
+        return Ok(None);
+    };
+    let head = Head {
+        payload: arrival.payload(),
+        payload_len: arrival.payload_len(),
+        is_last: arrival.is_last(),
+        ceiling,
+    };
+    let needs = |octets| Halt::NeedMore(arrival.transfer.payload_at + octets);
+    decide(how, second, link, head).map(Some).map_err(needs)
+}
 
 impl Connection {
     /// Looks at one more frame of a delivery of which that is not known yet. Nothing is written down
@@ -51,25 +74,28 @@ impl Connection {
         };
         let change = decide(how, delivery.second, link, head);
         let change = change.map_err(|octets| needs(octets.saturating_sub(before)))?;
-        match (change, &mut link.current) {
-            (Change::Nothing, _) => link.stays_as_it_is(),
-            (change, Some(delivery)) => delivery.set_change(change),
-            (_, None) => {}
-        }
+        link.change(change);
         Ok(())
     }
 }
 
 impl Link {
-    /// Notes that nothing is changed about the present delivery after all.
-    pub(in super::super) fn stays_as_it_is(&mut self) {
+    /// Notes what is changed about the present delivery.
+    pub(in super::super) fn change(&mut self, change: Change) {
         let Some(delivery) = &mut self.current else {
             return;
         };
-        if delivery.change.unsettles() {
-            self.unsettled = self.unsettled.saturating_sub(1);
+        match (delivery.change.unsettles(), change.unsettles()) {
+            (false, true) => self.unsettled += 1,
+            (true, false) => self.unsettled = self.unsettled.saturating_sub(1),
+            _ => {}
         }
-        delivery.set_change(Change::Nothing);
+        delivery.set_change(change);
+    }
+
+    /// Notes that nothing is changed about the present delivery after all.
+    pub(in super::super) fn stays_as_it_is(&mut self) {
+        self.change(Change::Nothing);
     }
 }
 

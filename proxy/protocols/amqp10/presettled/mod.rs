@@ -16,7 +16,8 @@ mod patience;
 
 use parsers::amqp10::encode::binary;
 
-pub(super) use change::{Change, Head, How, Rewrite, candidate, decide};
+pub(super) use change::{Change, How, Rewrite};
+pub(super) use head::first_look;
 pub(super) use outcomes::{AtEnd, Dues};
 pub(super) use owed::Owed;
 pub(super) use pacing::Pace;

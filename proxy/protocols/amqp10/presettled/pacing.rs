@@ -64,14 +64,9 @@ impl Link {
         let Some((known, _)) = self.allowed() else {
             return Some(as_it_is);
         };
-        // Credit that was given back in the sender's name does not count before the beginning.
-        let before = self.initial_delivery_count.map_or(0, |initial| {
-            u32::try_from(initial.wrapping_sub(known) as i32).unwrap_or(0)
-        });
-        let link_credit = credit.link_credit.saturating_sub(withheld);
         Some(Told {
-            delivery_count: Some(known.wrapping_add(before)),
-            link_credit: link_credit.saturating_sub(before),
+            delivery_count: Some(known),
+            link_credit: credit.link_credit.saturating_sub(withheld),
         })
     }
 
@@ -134,7 +129,8 @@ impl Link {
     }
 
     /// Gives what the sender was never told of back to a receiver that asks for it, since its sender
-    /// can't. Returns how much that is.
+    /// can't. Returns how much that is: no more than the receiver knows of deliveries, so that what it
+    /// knows still is not before the beginning in the sender's numbers.
     fn give_back(&mut self) -> u32 {
         let untold = u32::try_from(self.pace.untold).unwrap_or(0);
         let untold = untold.min(self.unsettled_share());

@@ -218,6 +218,48 @@ fn what_a_client_was_told_it_may_have_used_and_only_the_rest_is_given_back_for_i
 }
 
 #[test]
+fn credit_that_is_granted_and_asked_back_in_one_goes_to_the_client() {
+    let mut raw = Raw::start(UNSETTLED);
+    let drains = |delivery_count, link_credit| Flow {
+        drain: true,
+        ..granting(delivery_count, link_credit)
+    };
+    raw.passes(Side::Broker, &flow(BROKER, drains(0, 15)));
+    assert_eq!(raw.hears(Side::Broker), NOTHING);
+    // But for what is not settled.
+    send(&mut raw, 0..3);
+    raw.says(Side::Broker, &flow(BROKER, drains(3, 20)));
+    assert_eq!(credit(&mut raw, 3), Some(17));
+    let heard = raw.hears(Side::Broker);
+    let back = frame(&heard).flow().expect("what is given back");
+    assert_eq!((back.delivery_count, back.link_credit), (Some(6), Some(17)));
+}
+
+#[test]
+fn what_a_refused_message_took_is_given_back_with_the_rest() {
+    let terms = Terms {
+        limit: LIMIT,
+        ..UNSETTLED
+    };
+    let mut raw = Raw::start(terms);
+    send(&mut raw, 0..4);
+    raw.says(Side::Broker, &grants(4, 7));
+    assert_eq!(credit(&mut raw, 4), Some(3));
+    raw.is_kept(Side::Client, &carries(pre(first(4)), &message_of(101)));
+    assert_eq!(credit(&mut raw, 5), Some(3));
+    // It allows 11, which are 12 for the client, who was told of 10.
+    let drains = Flow {
+        drain: true,
+        ..granting(4, 7)
+    };
+    raw.says(Side::Broker, &flow(BROKER, drains));
+    let heard = raw.hears(Side::Broker);
+    let back = frame(&heard).flow().expect("what is given back");
+    assert_eq!((back.delivery_count, back.link_credit), (Some(6), Some(5)));
+    assert_eq!(credit(&mut raw, 5), Some(5));
+}
+
+#[test]
 fn what_is_given_back_does_not_count_a_message_that_is_coming_in() {
     let mut raw = Raw::start(UNSETTLED);
     send(&mut raw, 0..4);

@@ -185,3 +185,39 @@ fn one_that_the_mark_would_make_too_large_for_the_broker_stays_settled() {
         assert_eq!(raw.gate.gate.unsettled(), 1);
     }
 }
+
+#[test]
+fn one_of_which_all_waits_when_it_is_refused_is_no_delivery_of_the_broker() {
+    let terms = Terms {
+        limit: 600,
+        on_oversize: OnOversize::Close,
+        ..UNSETTLED
+    };
+    let mut raw = Raw::start(Start {
+        terms,
+        broker_window: 2,
+        ..Start::default()
+    });
+    // The two parts of the first one fill the window.
+    raw.says(Side::Client, &carries(pre(first(0)), &message_of(480)));
+    raw.says(
+        Side::Client,
+        &carries(pre(more(first(1))), &message_of(400)),
+    );
+    raw.says(Side::Client, &carries(more(next()), &message_of(300)));
+    assert_eq!(raw.refused(), [700]);
+    assert_eq!(units(&raw.hears(Side::Broker)).len(), 2);
+    let states = |delivery_count, next_outgoing_id, link_credit| Flow {
+        next_incoming_id: Some(0),
+        next_outgoing_id,
+        handle: Some(OUT),
+        delivery_count: Some(delivery_count),
+        link_credit: Some(link_credit),
+        ..Start::default().grant()
+    };
+    raw.becomes(
+        Side::Client,
+        &flow(CLIENT, states(2, 3, 8)),
+        &flow(CLIENT, states(1, 2, 8)),
+    );
+}
