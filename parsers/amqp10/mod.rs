@@ -31,6 +31,7 @@ mod terminus;
 mod tests;
 mod transfer;
 mod value;
+mod whole;
 
 pub use annotations::{Annotations, Edit, annotations};
 pub use attach::{Attach, Detach, Presence, ReceiverSettleMode, Role, SenderSettleMode};
@@ -51,3 +52,4 @@ pub use scalar::Scalar;
 pub use state::{DeliveryState, Outcome, delivery_state};
 pub use terminus::Terminus;
 pub use transfer::{Transfer, common_transfer};
+pub use whole::{WholeDelivery, whole_delivery};

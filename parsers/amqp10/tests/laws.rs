@@ -84,6 +84,9 @@ fn cuts_do_not_matter(octets: &[u8], ceiling: usize) -> Result<(), TestCaseError
         if let Some(transfer) = common_transfer(&header, part) {
             prop_assert_eq!(common_transfer(&header, octets), Some(transfer));
         }
+        if let Some(delivery) = whole_delivery(part) {
+            prop_assert_eq!(whole_delivery(octets), Some(delivery));
+        }
     }
     Ok(())
 }
@@ -99,6 +102,19 @@ fn ways_agree(octets: &[u8]) -> Result<Option<Transfer<'_>>, TestCaseError> {
             return Err(TestCaseError::fail("only the short way takes it"));
         };
         prop_assert_eq!(general.transfer(), Ok(transfer));
+    }
+    if let Some(delivery) = whole_delivery(octets) {
+        let Some(transfer) = short else {
+            return Err(TestCaseError::fail("only the straight way takes it"));
+        };
+        prop_assert!(!transfer.more && !transfer.aborted && transfer.delivery_id.is_some());
+        let read = WholeDelivery {
+            channel: header.channel,
+            handle: transfer.handle,
+            frame_len: header.frame_len(),
+            payload_len: header.frame_len() - transfer.payload_at,
+        };
+        prop_assert_eq!(delivery, read);
     }
     Ok(short)
 }
@@ -142,6 +158,7 @@ fn the_short_way_leaves_what_is_unusual_to_the_general_one() {
         1, 2, 3, 4, // payload
     ];
     assert!(ways_agree(&common).unwrap().is_some());
+    assert!(whole_delivery(&common).is_some());
     for (at, octet, what) in [
         (3, 17, "a list beyond the frame"),
         (10, 0x13, "a flow"),
@@ -155,6 +172,7 @@ fn the_short_way_leaves_what_is_unusual_to_the_general_one() {
         let mut octets = common;
         octets[at] = octet;
         assert_eq!(ways_agree(&octets).unwrap(), None, "{what}");
+        assert_eq!(whole_delivery(&octets), None, "{what}");
     }
 }
 
@@ -241,5 +259,9 @@ proptest! {
     ) {
         let octets = [octets, tail].concat();
         prop_assert_eq!(ways_agree(&octets)?, Some(transfer));
+        let is_short = !(transfer.resume || transfer.aborted || transfer.batchable)
+            && (transfer.message_format.is_some() || transfer.settled.is_some());
+        let is_whole = is_short && !transfer.more && transfer.delivery_id.is_some();
+        prop_assert_eq!(whole_delivery(&octets).is_some(), is_whole);
     }
 }

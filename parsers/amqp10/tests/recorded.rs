@@ -101,6 +101,8 @@ fn recorded_transfers_take_the_short_way() {
         for (read, frame) in walk(stream) {
             let short = common_transfer(&read.header, frame);
             assert_eq!(short, read.transfer().ok());
+            let is_whole = short.is_some_and(|it| !it.more && it.delivery_id.is_some());
+            assert_eq!(whole_delivery(frame).is_some(), is_whole);
             transfers.extend(short);
         }
         let seen: Vec<_> = transfers

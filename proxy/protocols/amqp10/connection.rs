@@ -252,6 +252,7 @@ impl Connection {
         }
         let mut run = 0;
         let halt = loop {
+            run += self.straight_run(from, input.get(run..).unwrap_or_default(), meter);
             let rest = input.get(run..).unwrap_or_default();
             if rest.is_empty() && run > 0 {
                 break Halt::NeedMore(1);

@@ -21,6 +21,7 @@ mod refuse;
 mod release;
 mod rewrite;
 mod session;
+mod straight;
 #[cfg(test)]
 mod tests;
 mod transfer;

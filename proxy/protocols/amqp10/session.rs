@@ -317,6 +317,13 @@ impl Way {
         self.left -= 1;
     }
 
+    /// Counts frames that came and went on as they are.
+    pub(super) fn frames_went(&mut self, frames: u32) {
+        self.frames.received = self.frames.received.wrapping_add(frames);
+        self.frames.forwarded = self.frames.forwarded.wrapping_add(frames);
+        self.left -= i64::from(frames);
+    }
+
     /// Begins to number deliveries anew with this one, unless that has begun already.
     pub(super) fn number_from(&mut self, id: u32) -> &mut Translator {
         self.translator.get_or_insert_with(|| Translator::new(id))

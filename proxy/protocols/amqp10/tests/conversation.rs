@@ -1,6 +1,7 @@
 //! Two strict peers with a gate between them.
 
 use super::SIDES;
+use super::frames::{spelt_out, units};
 use super::peer::{Peer, PeerTerms};
 use super::transcript::Transcript;
 use crate::gate::Side;
@@ -17,7 +18,19 @@ pub(super) struct Conversation {
     pub(super) said: [Vec<u8>; 2],
     /// All that a side was sent by the gate.
     pub(super) heard: [Vec<u8>; 2],
+    pub(super) form: Form,
     transcript: Transcript,
+}
+
+/// In which form the gate is given what the peers say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As they say it, in any pieces.
+    AsSaid,
+    /// As they say it, in pieces of whole frames.
+    WholeFrames,
+    /// In the same pieces, with transfers spelt so that the straight path is not for them.
+    SpeltOut,
 }
 
 impl Conversation {
@@ -29,6 +42,7 @@ impl Conversation {
             on_the_way: Default::default(),
             said: Default::default(),
             heard: Default::default(),
+            form: Form::AsSaid,
             transcript: Transcript::new(),
         }
     }
@@ -69,11 +83,21 @@ impl Conversation {
         let said = self.peer(side).take();
         let on_the_way = &mut self.on_the_way[side as usize];
         on_the_way.extend(said);
-        let len = most.min(on_the_way.len());
+        let mut len = most.min(on_the_way.len());
         if len == 0 {
             return false;
         }
-        let octets: Vec<u8> = on_the_way.drain(..len).collect();
+        if self.form != Form::AsSaid {
+            let ends = units(on_the_way).into_iter().scan(0, |end, unit| {
+                *end += unit.len();
+                Some(*end)
+            });
+            len = ends.filter(|&end| end >= len).min().unwrap_or(len);
+        }
+        let mut octets: Vec<u8> = on_the_way.drain(..len).collect();
+        if self.form == Form::SpeltOut {
+            octets = spelt_out(&octets);
+        }
         self.said[side as usize].extend_from_slice(&octets);
         self.transcript.said(side, &octets);
         self.gate.feed(side, &octets);

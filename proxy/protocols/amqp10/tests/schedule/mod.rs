@@ -8,7 +8,8 @@ mod settling;
 use parsers::amqp10::Descriptor;
 use proptest::prelude::*;
 
-use super::frames::{Unit, unit, units};
+use super::conversation::Form;
+use super::frames::{Unit, spelt_out, unit, units};
 use super::{Advertise, SIDES, Terms};
 use crate::policy::{Mode, OnOversize};
 use crate::protocols::amqp10::Presettled;
@@ -27,7 +28,10 @@ fn schedules(usual: u32) -> ProptestConfig {
 
 /// Plays a plan to its end, and one small message on every link after it.
 fn play(terms: Terms, plan: &Plan) -> Play {
-    let mut play = Play::begin(terms, plan);
+    go_on(Play::begin(terms, plan), plan)
+}
+
+fn go_on(mut play: Play, plan: &Plan) -> Play {
     for op in &plan.ops {
         play.play(op);
     }
@@ -163,6 +167,27 @@ proptest! {
     ) {
         let on_oversize = MODES[usize::from(on_oversize) % 3];
         assert_unchanged(&play(Terms::with(on_oversize), &plan));
+    }
+
+    #[test]
+    fn the_straight_path_decides_and_counts_as_the_other_one(
+        plan in Plan::any(Scope::WITH_DETACHES),
+        on_oversize in 0..2_usize,
+    ) {
+        let terms = Terms::with(MODES[on_oversize]);
+        let [straight, other] = [Form::WholeFrames, Form::SpeltOut].map(|form| {
+            let mut play = Play::begin(terms, &plan);
+            play.conversation.form = form;
+            go_on(play, &plan)
+        });
+        let [one, two] = [&straight, &other].map(|play| &play.conversation.gate.meter);
+        prop_assert_eq!(one.messages, two.messages);
+        prop_assert_eq!(one.sizes, two.sizes);
+        prop_assert_eq!(&one.reports, &two.reports);
+        for side in SIDES {
+            let heard = |play: &Play| spelt_out(&play.conversation.heard[side as usize]);
+            prop_assert_eq!(heard(&straight), heard(&other));
+        }
     }
 
     #[test]
