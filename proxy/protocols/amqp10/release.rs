@@ -249,6 +249,6 @@ fn next_released(session: &mut Session, from: Side, ceiling: usize) -> Option<Ve
 }
 
 /// Octets of held frames that go out together.
-const AT_ONCE: usize = 64 * 1024;
+const AT_ONCE: usize = 256 * 1024;
 /// How long a close waits for the end of the message that it is for, and for outcomes.
 const CLOSE_AFTER: Duration = Duration::from_secs(1);
