@@ -40,7 +40,32 @@ pub fn whole_delivery(input: &[u8]) -> Option<WholeDelivery> {
     // The size counts the count, of 1 or 4 octets.
     let (fields_at, fields_len, count) = match (list, input) {
         (0xC0, _) => (14, usize::from(e).checked_sub(1)?, u32::from(f)),
-        (0xD0, &[_, _, _, _, _, _, _, _, _, _, _, _, _, _, g, h, i, j, k, l, ..]) => {
+        (
+            0xD0,
+            &[
+                _,
+                _,
+                _,
+                _,
+                _,
+                _,
+                _,
+                _,
+                _,
+                _,
+                _,
+                _,
+                _,
+                _,
+                g,
+                h,
+                i,
+                j,
+                k,
+                l,
+                ..,
+            ],
+        ) => {
             let size = u32::from_be_bytes([e, f, g, h]) as usize;
             (20, size.checked_sub(4)?, u32::from_be_bytes([i, j, k, l]))
         }

@@ -4,6 +4,7 @@
 //! one control packet to the next. Payloads, topic names and the properties of packets that are
 //! only passed on are left to the broker.
 
+mod common;
 mod connect;
 mod encode;
 mod fault;
@@ -15,6 +16,7 @@ mod rewrite;
 #[cfg(test)]
 mod tests;
 
+pub use common::{CommonPublish, common_publish};
 pub use connect::{Connect, ConnectStart, Version, Will, connect, connect_start};
 pub use encode::{Acknowledgement, acknowledgement, connack, disconnect, publish_head};
 pub use fault::{Fault, Malformed};

@@ -45,10 +45,18 @@ impl Limits {
     /// allowed without a look at its address.
     #[inline]
     pub fn judge(&self, direction: Direction, address: &[u8], size: u64) -> Verdict<'_> {
-        if size <= self.reach.get(direction).floor {
+        if self.allow_anywhere(direction, size) {
             return Verdict::Allowed;
         }
         self.weigh(self.limit(direction, address), size)
+    }
+
+    /// Whether a message of `size` octets is within every limit that this client could meet.
+    ///
+    /// For nearly all messages that is all there is to ask; those above it are for [`Limits::judge`].
+    #[inline]
+    pub fn allow_anywhere(&self, direction: Direction, size: u64) -> bool {
+        size <= self.reach.get(direction).floor
     }
 
     /// Whether a limit in this direction may depend on the address.

@@ -1,5 +1,6 @@
 //! Every row of the grammar, and the laws: cuts do not matter, decoding undoes encoding.
 
+mod common;
 mod connect;
 mod rewrite;
 

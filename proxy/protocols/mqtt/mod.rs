@@ -17,6 +17,7 @@ mod publish;
 mod receipts;
 mod refuse;
 mod session;
+mod straight;
 mod stream;
 #[cfg(test)]
 mod tests;

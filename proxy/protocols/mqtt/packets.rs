@@ -31,7 +31,11 @@ impl Session {
         };
         let stage = self.stage;
         let halt = loop {
-            let packet = input.get(run.len..).unwrap_or_default();
+            let mut packet = input.get(run.len..).unwrap_or_default();
+            if let [0x30 | 0x31, ..] = packet {
+                run.len += self.straight_run(from, version, packet, meter);
+                packet = input.get(run.len..).unwrap_or_default();
+            }
             if packet.is_empty() && run.len > 0 {
                 break Halt::NeedMore(1);
             }
