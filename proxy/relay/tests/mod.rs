@@ -1,6 +1,7 @@
 //! A relay between pipes in memory, under a clock that is moved by hand.
 
 mod ends;
+mod panics;
 mod splice;
 mod tls;
 
