@@ -250,7 +250,12 @@ async fn carry<C, B, D>(
             Event::Over(outcome) => break outcome,
             // It was looked for once for this client, who has been told.
             Event::NeedsBroker if is_unreachable => break Outcome::Cut,
-            Event::NeedsBroker => Box::pin(dial()).await,
+            Event::NeedsBroker => {
+                let before = Instant::now();
+                let dialled = Box::pin(dial()).await;
+                pump.has_waited(before.elapsed());
+                dialled
+            }
             Event::Spurned(fault) => Err(ConnectError::Tls(fault.into())),
         };
         shared.metrics.upstream_up(dialled.is_ok());
