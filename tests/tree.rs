@@ -121,6 +121,29 @@ fn nothing_is_unsafe() {
     }
 }
 
+#[test]
+fn a_release_stops_at_a_wrong_sum_and_a_panic_ends_no_more_than_its_task() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let (_, release) = manifest.split_once("\n[profile.release]\n").unwrap();
+    let release = release.split("\n[").next().unwrap();
+    let mut lines = release.lines();
+    assert!(lines.any(|line| line == "overflow-checks = true"));
+    // What Cargo is told elsewhere would win over the manifest.
+    for file in [
+        "Cargo.toml",
+        ".cargo/config.toml",
+        "Dockerfile",
+        "tests/run",
+    ] {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        let told = text.lines().map(str::to_ascii_lowercase).find(|line| {
+            let is_told = ["panic", "overflow"].iter().any(|word| line.contains(word));
+            is_told && line != "overflow-checks = true"
+        });
+        assert_eq!(told, None, "{file}");
+    }
+}
+
 /// Every Rust file of the project.
 fn own_files() -> Vec<PathBuf> {
     let folders = ["proxy", "parsers", "certs", "tests"].map(|folder| root().join(folder));

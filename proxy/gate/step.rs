@@ -107,11 +107,13 @@ pub enum Reason {
     TooManyConnections,
     /// sizegate is shutting down.
     Drain,
+    /// sizegate met a defect of its own.
+    Panic,
 }
 
 impl Reason {
     /// Every reason, for the metrics to start at zero.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Closed,
         Self::Reset,
         Self::Malformed,
@@ -124,6 +126,7 @@ impl Reason {
         Self::UpstreamUnreachable,
         Self::TooManyConnections,
         Self::Drain,
+        Self::Panic,
     ];
 
     /// The word for metrics and logs.
@@ -141,6 +144,7 @@ impl Reason {
             Self::UpstreamUnreachable => "upstream-unreachable",
             Self::TooManyConnections => "too-many-connections",
             Self::Drain => "drain",
+            Self::Panic => "panic",
         }
     }
 }

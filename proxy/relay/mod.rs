@@ -18,7 +18,7 @@ mod tests;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -39,7 +39,7 @@ use crate::gate::{Ending, Gate, Opaque, Reason, Side};
 use crate::lifecycle::Lifecycle;
 use crate::listen::{self, Door, Unwelcome, looks_like};
 use crate::protocols::{Opening, Settings};
-use crate::telemetry::Metrics;
+use crate::telemetry::{Metrics, contain};
 use crate::transport::{Duplex, Origin, Stream};
 use crate::upstream::{self, ConnectError, Entry, Route};
 
@@ -94,7 +94,7 @@ pub struct Census {
     accepted: AtomicUsize,
 }
 
-/// Serves one client to its end, in a task of its own on this thread.
+/// Serves one client to its end, in a task of its own on this thread, which a panic ends alone.
 pub fn serve(shared: &Arc<Shared>, route: &Arc<Route>, client: TcpStream, peer: SocketAddr) {
     let connection = 1 + shared.census.accepted.fetch_add(1, Relaxed) as u64;
     let tally = Tally::new(&shared.metrics, connection, peer);
@@ -111,7 +111,7 @@ pub fn serve(shared: &Arc<Shared>, route: &Arc<Route>, client: TcpStream, peer: 
     let lifecycle = Arc::clone(&shared.lifecycle);
     lifecycle.connections.spawn(async move {
         let _place = place;
-        admit(&shared, &route, client, tally).await;
+        contain(pin!(admit(&shared, &route, client, tally))).await;
     });
 }
 
@@ -225,9 +225,23 @@ async fn relay<C, B, D>(
     let (connection, peer) = (tally.connection(), tally.peer());
     // It happens once, like what stands before it.
     let begin = Box::pin(begin(shared, client, tally, opening, handshake));
-    let Some(mut pump) = begin.await else {
-        return;
-    };
+    if let Some(pump) = begin.await {
+        carry(shared, pump, dial, connection, peer).await;
+    }
+}
+
+/// Carries octets to the broker that `dial` leads to and back, until the connection is over.
+async fn carry<C, B, D>(
+    shared: &Shared,
+    mut pump: Box<Pump<C, B>>,
+    dial: impl Fn() -> D,
+    connection: u64,
+    peer: SocketAddr,
+) where
+    C: Duplex,
+    B: Duplex,
+    D: Future<Output = Result<Dialled<B>, ConnectError>>,
+{
     // Behind the pump, so that it goes before the socket.
     let mut entry = None;
     let mut is_unreachable = false;
@@ -236,7 +250,12 @@ async fn relay<C, B, D>(
             Event::Over(outcome) => break outcome,
             // It was looked for once for this client, who has been told.
             Event::NeedsBroker if is_unreachable => break Outcome::Cut,
-            Event::NeedsBroker => Box::pin(dial()).await,
+            Event::NeedsBroker => {
+                let before = Instant::now();
+                let dialled = Box::pin(dial()).await;
+                pump.has_waited(before.elapsed());
+                dialled
+            }
             Event::Spurned(fault) => Err(ConnectError::Tls(fault.into())),
         };
         shared.metrics.upstream_up(dialled.is_ok());

@@ -42,6 +42,8 @@ pub(super) struct Pump<C, B> {
     tick: Option<Pin<Box<Sleep>>>,
     /// How the connection ended: the first reason stands.
     ending: Option<Ending>,
+    /// How the relay has asked for it to end; stands if it ended in no other way.
+    asked: Option<Ending>,
     /// How far the end of the program has come.
     lifecycle: Arc<Lifecycle>,
     /// The stage of it that this connection has taken note of.
@@ -109,6 +111,7 @@ where
             patience: None,
             tick: None,
             ending: None,
+            asked: None,
             lifecycle: terms.lifecycle,
             stage: Stage::Running,
             bell: Box::pin(goodbye.cancelled_owned()),
@@ -123,9 +126,18 @@ where
         self.to_client.set_window(dialled.to_client);
     }
 
+    /// Gives the client the time back that it waited for its broker.
+    pub(super) fn has_waited(&mut self, waited: Duration) {
+        if let Some(handshake) = &mut self.handshake {
+            let deadline = handshake.deadline() + waited;
+            handshake.as_mut().reset(deadline);
+        }
+    }
+
     /// Has the client told that there is no broker.
     pub(super) fn broker_is_unreachable(&mut self) {
         self.gate.hang_up(HangUp::BrokerUnreachable);
+        self.asked = Some(Ending::by(Side::Broker, Reason::UpstreamUnreachable));
         self.to_broker.drop_step();
         self.patience
             .get_or_insert_with(|| Box::pin(sleep(self.linger)));
@@ -143,6 +155,7 @@ where
         }
         let ending = self
             .ending
+            .or(self.asked)
             .unwrap_or(Ending::by(Side::Client, Reason::Closed));
         self.tally.close(ending, Some(&*self.gate));
     }
@@ -246,6 +259,7 @@ where
                     return Poll::Ready(());
                 }
                 self.gate.hang_up(HangUp::Drain);
+                self.asked.get_or_insert(ending);
                 self.patience
                     .get_or_insert_with(|| Box::pin(sleep(self.linger)));
             }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::gate::{
-    Direction, Ending, Gate, Identity, Limits, Meter, Outcome, Refusal, Report, Side, VerdictKind,
+    Direction, Ending, Gate, Identity, Limits, Meter, Outcome, Reason, Refusal, Report, Side,
+    VerdictKind,
 };
 use crate::telemetry::{self, Active, Closed, Metrics, ProtocolMetrics, RefusalLog, Who};
 
@@ -32,6 +33,8 @@ pub(super) struct Tally {
     refusals: RefusalLog,
     /// Pre-settled messages under way, as the metrics have it.
     unsettled: u64,
+    /// Whether the end of the connection has been booked.
+    is_closed: bool,
 }
 
 impl Tally {
@@ -49,6 +52,7 @@ impl Tally {
             carried: [0; 2],
             refusals: RefusalLog::default(),
             unsettled: 0,
+            is_closed: false,
         })
     }
 
@@ -119,23 +123,28 @@ impl Tally {
 
     /// Books the end of the connection.
     pub(super) fn close(mut self, ending: Ending, gate: Option<&dyn Gate>) {
+        let closed = self.end(ending, gate.map_or(0, Gate::unsettled));
+        let suppressed = self.refusals.suppressed();
+        let identity = gate.map(Gate::identity).unwrap_or_default();
+        let who = self.who(identity, gate.and_then(Gate::limits));
+        telemetry::closed(&who, ending, closed, suppressed);
+    }
+
+    /// Counts the end of the connection; so many pre-settled messages are lost with it.
+    fn end(&mut self, ending: Ending, lost: u64) -> Closed {
+        self.is_closed = true;
         self.protocol.closed(ending);
-        let lost = gate.map_or(0, Gate::unsettled);
         let mut meter = Meter::default();
         meter.outcome(Outcome::Lost, lost);
         self.metrics.presettled(&meter);
         self.note_unsettled(0);
         let [sent, received] = self.carried;
-        let closed = Closed {
+        Closed {
             sent,
             received,
             lasted: self.since.elapsed(),
             lost,
-        };
-        let suppressed = self.refusals.suppressed();
-        let identity = gate.map(Gate::identity).unwrap_or_default();
-        let who = self.who(identity, gate.and_then(Gate::limits));
-        telemetry::closed(&who, ending, closed, suppressed);
+        }
     }
 
     #[cold]
@@ -169,6 +178,23 @@ impl Tally {
         let group = limits.map_or(OTHER, Limits::group_label);
         self.protocol
             .denied(refusal.direction, refusal.action, vhost, group);
+    }
+}
+
+impl Drop for Tally {
+    /// Books the end of a connection that a panic ended. The gate is not asked about anything: it
+    /// may be what panicked.
+    fn drop(&mut self) {
+        if self.is_closed {
+            return;
+        }
+        if let Some(panic) = telemetry::ending() {
+            let ending = Ending::ours(Reason::Panic);
+            let closed = self.end(ending, self.unsettled);
+            let suppressed = self.refusals.suppressed();
+            let who = self.who(Identity::default(), None);
+            telemetry::panicked(&who, ending, closed, suppressed, &panic);
+        }
     }
 }
 

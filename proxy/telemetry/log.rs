@@ -6,6 +6,8 @@ use tracing::{Level, Subscriber};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
+use super::panics;
+
 /// What is logged, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Log {
@@ -25,11 +27,13 @@ pub enum Format {
     Json,
 }
 
-/// Lets everything that is logged from here on go to standard error.
+/// Lets everything that is logged from here on go to standard error, panics included.
 ///
 /// Fails if it was called before.
 pub fn start(log: Log) -> Result<(), TryInitError> {
-    subscriber(log, io::stderr).try_init()
+    subscriber(log, io::stderr).try_init()?;
+    panics::tell();
+    Ok(())
 }
 
 /// What formats events and writes each with one call.

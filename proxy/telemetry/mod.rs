@@ -6,14 +6,16 @@
 
 mod log;
 mod metrics;
+mod panics;
 mod protocol;
 mod report;
 mod sizes;
 
 pub use self::log::{Format, Log, start};
 pub use metrics::{Metrics, UPSTREAM_REASONS};
+pub use panics::{Panic, contain, ending};
 pub use protocol::{Active, ProtocolMetrics};
-pub use report::{Closed, RefusalLog, Who, broke, closed, control_oversize, malformed};
+pub use report::{Closed, RefusalLog, Who, broke, closed, control_oversize, malformed, panicked};
 
 #[cfg(test)]
 mod tests;

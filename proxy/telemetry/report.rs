@@ -11,8 +11,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
+use super::Panic;
 use crate::gate::{Direction, Ending, NotAccepted, Refusal, Side, VerdictKind};
 use crate::policy::Identity;
 
@@ -169,6 +170,27 @@ pub fn closed(who: &Who<'_>, ending: Ending, closed: Closed, suppressed: u64) {
         presettled_lost = (closed.lost > 0).then_some(closed.lost),
         suppressed,
         "connection closed"
+    );
+}
+
+/// Writes the line of the end of a connection that a panic ended; what its client claimed to be is
+/// not known any more.
+pub fn panicked(who: &Who<'_>, ending: Ending, closed: Closed, suppressed: u64, panic: &Panic) {
+    error!(
+        connection = who.connection,
+        peer = %who.peer,
+        protocol = who.protocol,
+        side = ending.side_str(),
+        reason = ending.reason.as_str(),
+        what = &*panic.what,
+        place = &*panic.place,
+        backtrace = panic.backtrace.as_deref(),
+        sent_bytes = closed.sent,
+        received_bytes = closed.received,
+        duration_seconds = closed.lasted.as_secs_f64(),
+        presettled_lost = (closed.lost > 0).then_some(closed.lost),
+        suppressed,
+        "connection panicked"
     );
 }
 

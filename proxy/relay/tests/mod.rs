@@ -1,7 +1,10 @@
 //! A relay between pipes in memory, under a clock that is moved by hand.
 
 mod ends;
+mod languages;
+mod panics;
 mod splice;
+mod stalls;
 mod tls;
 
 use std::io;
@@ -58,6 +61,8 @@ struct Setting {
     /// Octets that a pipe holds before its writer has to wait.
     pipe: usize,
     is_broker_up: bool,
+    /// How long it takes to connect to the broker.
+    dial_takes: Duration,
 }
 
 impl Default for Setting {
@@ -67,6 +72,7 @@ impl Default for Setting {
             on_unknown: OnUnknown::Close,
             pipe: 64 * 1024,
             is_broker_up: true,
+            dial_takes: Duration::ZERO,
         }
     }
 }
@@ -96,7 +102,7 @@ impl Setting {
             linger: LINGER,
             metrics: Arc::new(
                 Metrics::new(
-                    &["mqtt"],
+                    &["mqtt", "amqp10", "amqp091"],
                     &other,
                     &other,
                     &Arc::new(crate::gate::HoldBudget::new(0)),
@@ -117,6 +123,7 @@ impl Setting {
             async move {
                 let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
                 let dial = || async {
+                    tokio::time::sleep(self.dial_takes).await;
                     if !self.is_broker_up {
                         let error = io::Error::from(io::ErrorKind::ConnectionRefused);
                         return Err(ConnectError::Refused(error));
@@ -169,13 +176,18 @@ impl Bench {
         before.elapsed()
     }
 
-    /// Whether the metrics count one connection that ended so.
+    /// Whether the metrics count one connection of MQTT that ended so.
     fn has_closed(&self, side: &str, reason: &str) -> bool {
-        self.shared.metrics.render().contains(&format!(
-            "sizegate_connections_closed_total{{protocol=\"mqtt\",reason=\"{reason}\",\
-             side=\"{side}\"}} 1\n"
-        ))
+        has_closed(&self.shared, "mqtt", side, reason)
     }
+}
+
+/// Whether the metrics count one connection of this protocol that ended so.
+fn has_closed(shared: &Shared, protocol: &str, side: &str, reason: &str) -> bool {
+    shared.metrics.render().contains(&format!(
+        "sizegate_connections_closed_total{{protocol=\"{protocol}\",reason=\"{reason}\",\
+         side=\"{side}\"}} 1\n"
+    ))
 }
 
 async fn expect(from: &mut DuplexStream, octets: &[u8]) {
