@@ -4,6 +4,7 @@
 //! It asks a gate what to do with octets and knows no frame. The broker is connected to when the
 //! gate lets the first octet through, so what is refused before never reaches it.
 
+mod arrival;
 mod buffers;
 mod detect;
 mod lane;
@@ -15,30 +16,27 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
-use std::task::Poll;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
 
+use self::arrival::{Arrived, arrive};
 use self::buffers::window;
-use self::detect::{Detection, detect};
-use self::lane::Lane;
-use self::pump::{Event, Outcome, Pump, Terms};
+use self::pump::{Event, Outcome, Pump};
 use self::tally::Tally;
 use crate::config::{OnUnknown, ProtocolChoice};
-use crate::gate::{Ending, Gate, Opaque, Reason, Side};
+use crate::gate::{Ending, Reason, Side};
 use crate::lifecycle::Lifecycle;
-use crate::listen::{self, Door, Unwelcome, looks_like};
-use crate::protocols::{Opening, Settings};
+use crate::listen::Door;
+use crate::protocols::Settings;
 use crate::telemetry::{Metrics, contain};
 use crate::transport::{Duplex, Origin, Stream};
 use crate::upstream::{self, ConnectError, Entry, Route};
@@ -117,66 +115,18 @@ pub fn serve(shared: &Arc<Shared>, route: &Arc<Route>, client: TcpStream, peer: 
 
 /// Lets a client in, and relays for it once it has said all that stands before its protocol.
 async fn admit(shared: &Shared, route: &Route, client: TcpStream, tally: Box<Tally>) {
-    let handshake = Instant::now() + shared.handshake_timeout;
+    let connection = tally.connection();
     // What is said here is said once: its state is not kept for as long as the client stays.
-    let let_in = Box::pin(let_in(shared, client, tally, handshake));
-    let Some((guest, mut tally)) = let_in.await else {
-        return;
-    };
-    let origin = guest.origin;
-    tally.comes_from(origin.peer);
-    let to_client = window(socket::segment_len(&guest.stream));
-    let dial = || dial(shared, route, origin, to_client);
-    let opening = Opening {
-        settings: &shared.settings,
-        peer: origin.peer.ip(),
-        server_name: guest.server_name.as_deref(),
-        subject: guest.subject.as_deref(),
-    };
-    relay(shared, guest.stream, dial, tally, &opening, handshake).await;
-}
-
-/// Takes what a client says before its protocol; `None` if it was turned away or left.
-async fn let_in(
-    shared: &Shared,
-    client: TcpStream,
-    tally: Box<Tally>,
-    handshake: Instant,
-) -> Option<(listen::Guest, Box<Tally>)> {
-    let welcome = listen::welcome(&shared.door, client, tally.peer());
-    match shared.in_time(handshake, welcome).await {
-        Ok(Ok(guest)) => return Some((guest, tally)),
-        Ok(Err(unwelcome)) => turn_away(shared, unwelcome, tally).await,
-        Err(ending) => tally.close(ending, None),
+    let arrive = Box::pin(arrive(shared, client, tally));
+    if let Some(arrived) = arrive.await {
+        let Arrived {
+            pump,
+            origin,
+            to_client,
+        } = arrived;
+        let dial = || dial(shared, route, origin, to_client);
+        carry(shared, pump, dial, connection, origin.peer).await;
     }
-    None
-}
-
-/// Logs and books that a client was not let in, and sees it off.
-async fn turn_away(shared: &Shared, unwelcome: Unwelcome, tally: Box<Tally>) {
-    let ending = match &unwelcome {
-        Unwelcome::Left => Ending::by(Side::Client, Reason::Closed),
-        Unwelcome::Reset(_) => Ending::by(Side::Client, Reason::Reset),
-        Unwelcome::NoHeader | Unwelcome::UntrustedHeader | Unwelcome::MalformedHeader(_) => {
-            Ending::by(Side::Client, Reason::ProxyProtocol)
-        }
-        Unwelcome::NotRedirected(_) | Unwelcome::MeantForUs(_) => {
-            Ending::ours(Reason::NotRedirected)
-        }
-        Unwelcome::NoTls { .. } | Unwelcome::Tls { .. } | Unwelcome::Subject { .. } => {
-            Ending::by(Side::Client, Reason::Tls)
-        }
-    };
-    // Who only asks whether the port is open leaves at once, and often.
-    if ending.reason != Reason::Closed {
-        let (connection, peer) = (tally.connection(), tally.peer());
-        let looks_like = unwelcome.looks_like();
-        warn!(connection, %peer, looks_like, error = %unwelcome, "client not let in");
-    }
-    tally.close(ending, None);
-    let deadline = Instant::now() + shared.linger;
-    // It was told why it can't come in; whether it has heard makes no difference.
-    let _ = shared.in_time(deadline, unwelcome.show_out()).await;
 }
 
 /// A broker's connection, and how much to hold at once towards each side.
@@ -207,27 +157,6 @@ async fn dial(
         to_broker,
         to_client,
     })
-}
-
-/// Relays between a client and the broker that `dial` leads to.
-async fn relay<C, B, D>(
-    shared: &Shared,
-    client: C,
-    dial: impl Fn() -> D,
-    tally: Box<Tally>,
-    opening: &Opening<'_>,
-    handshake: Instant,
-) where
-    C: Duplex,
-    B: Duplex,
-    D: Future<Output = Result<Dialled<B>, ConnectError>>,
-{
-    let (connection, peer) = (tally.connection(), tally.peer());
-    // It happens once, like what stands before it.
-    let begin = Box::pin(begin(shared, client, tally, opening, handshake));
-    if let Some(pump) = begin.await {
-        carry(shared, pump, dial, connection, peer).await;
-    }
 }
 
 /// Carries octets to the broker that `dial` leads to and back, until the connection is over.
@@ -274,98 +203,6 @@ async fn carry<C, B, D>(
     };
     drop(entry);
     pump.close(outcome);
-}
-
-/// Finds out what a client speaks; `None` if that is nothing that is spoken here, or it left.
-async fn begin<C, B>(
-    shared: &Shared,
-    mut client: C,
-    mut tally: Box<Tally>,
-    opening: &Opening<'_>,
-    handshake: Instant,
-) -> Option<Box<Pump<C, B>>>
-where
-    C: Duplex,
-    B: Duplex,
-{
-    let mut lane = Lane::new(Side::Client);
-    let first_octets = greet(shared, &mut client, &mut lane, opening);
-    let greeted = match shared.in_time(handshake, first_octets).await {
-        Ok(greeted) => greeted,
-        Err(ending) => Err(ending),
-    };
-    let (protocol, gate) = match greeted {
-        Ok(greeted) => greeted,
-        Err(ending) => {
-            match ending.reason {
-                Reason::UnknownProtocol => {
-                    let (connection, peer) = (tally.connection(), tally.peer());
-                    let looks_like = looks_like(lane.undecided());
-                    warn!(connection, %peer, looks_like, "unknown protocol");
-                }
-                Reason::ProxyProtocol => {
-                    turn_away(shared, Unwelcome::UntrustedHeader, tally).await;
-                    return None;
-                }
-                _ => {}
-            }
-            // TLS has a word for the end, and what can't be said at once is not worth a wait.
-            poll_fn(|cx| Poll::Ready(Pin::new(&mut client).poll_shutdown(cx).is_ready())).await;
-            tally.close(ending, None);
-            return None;
-        }
-    };
-    if let Some(protocol) = protocol {
-        tally.speaks(protocol);
-    }
-    let terms = Terms {
-        linger: shared.linger,
-        handshake,
-        lifecycle: Arc::clone(&shared.lifecycle),
-    };
-    // In a box, since a task has room for all that is moved within it twice.
-    Some(Box::new(Pump::new(client, lane, gate, tally, terms)))
-}
-
-/// Reads until the first octets say what the client speaks, and makes the gate for it.
-async fn greet<C: Duplex>(
-    shared: &Shared,
-    client: &mut C,
-    lane: &mut Lane,
-    opening: &Opening<'_>,
-) -> Result<(Option<&'static str>, Box<dyn Gate>), Ending> {
-    let only = match shared.protocol {
-        ProtocolChoice::Auto => None,
-        ProtocolChoice::Only(name) => Some(name),
-    };
-    loop {
-        let read = poll_fn(|cx| {
-            let read = lane.poll_fill(cx, client);
-            // TLS may have an answer of its own to what it read; if it can't be said, reading tells.
-            let _ = Pin::new(&mut *client).poll_flush(cx);
-            read
-        });
-        match read.await {
-            Ok(0) => return Err(Ending::by(Side::Client, Reason::Closed)),
-            Ok(_) => {}
-            Err(_) => return Err(Ending::by(Side::Client, Reason::Reset)),
-        }
-        match (detect(lane.undecided(), only), shared.on_unknown) {
-            (Detection::Known(protocol), _) => {
-                return Ok((Some(protocol.name), (protocol.open)(opening)));
-            }
-            (Detection::NeedMore, _) => {}
-            (Detection::ProxyHeader, _) => {
-                return Err(Ending::by(Side::Client, Reason::ProxyProtocol));
-            }
-            (Detection::Unknown, OnUnknown::Forward) => {
-                return Ok((None, Box::new(Opaque::default())));
-            }
-            (Detection::Unknown, OnUnknown::Close) => {
-                return Err(Ending::by(Side::Client, Reason::UnknownProtocol));
-            }
-        }
-    }
 }
 
 /// A client's place among those that are connected; given back when it is dropped.

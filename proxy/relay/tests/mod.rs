@@ -3,6 +3,7 @@
 mod ends;
 mod languages;
 mod panics;
+mod relay;
 mod splice;
 mod stalls;
 mod tls;
@@ -19,10 +20,14 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use self::relay::relay;
 use super::buffers::LARGE;
+use super::lane::Lane;
+use super::pump::Terms;
 use super::*;
+use crate::gate::Gate;
 use crate::policy::{ByteSize, Limit, Mode, OnOversize, Policy};
-use crate::protocols::mqtt;
+use crate::protocols::{Opening, mqtt};
 
 /// The smallest CONNECT of MQTT 3.1.1 and 5.0, and what a broker says to them.
 const CONNECT_V311: &[u8] = b"\x10\x0C\0\x04MQTT\x04\x02\0\0\0\0";
