@@ -135,6 +135,12 @@ pub fn performative<'a>(
     let frame = input.get(..frame_len).unwrap_or(input);
     let malformed = |at, what| Err(Malformed { at, what });
     let wait = |at, until| {
+        // What is wrong with a frame that has no room for it shows when all of it is there.
+        let until = if frame.len() < frame_len {
+            frame_len.min(until)
+        } else {
+            until
+        };
         if until > frame_len {
             malformed(at, Fault::ValueBeyondEnd)
         } else {

@@ -123,7 +123,7 @@ impl Outcome {
 pub struct Histogram {
     /// Messages up to each of [`Histogram::BOUNDS`] and above the one before; the last is the rest.
     pub counts: [u64; Self::BOUNDS.len() + 1],
-    /// Octets of all messages.
+    /// Octets of all messages; the largest number there is where they are more.
     pub sum: u64,
 }
 
@@ -151,7 +151,8 @@ impl Histogram {
         let bits = u64::BITS - (size.saturating_sub(1) >> 6).leading_zeros();
         let bucket = bits.div_ceil(2).min(Self::BOUNDS.len() as u32) as usize;
         self.counts[bucket] += 1;
-        self.sum += size;
+        // A size may be no more than a claim: AMQP 0-9-1 gives it 64 bits.
+        self.sum = self.sum.saturating_add(size);
     }
 }
 
@@ -230,6 +231,16 @@ mod tests {
                 assert_eq!(histogram.sum, size);
             }
         }
+    }
+
+    #[test]
+    fn sizes_that_no_number_holds_together_are_counted_all_the_same() {
+        let mut histogram = Histogram::default();
+        histogram.observe(u64::MAX);
+        histogram.observe(1);
+        assert_eq!(histogram.counts[Histogram::BOUNDS.len()], 1);
+        assert_eq!(histogram.counts[0], 1);
+        assert_eq!(histogram.sum, u64::MAX);
     }
 
     #[test]

@@ -67,13 +67,15 @@ pub(super) enum Ahead {
     Other,
 }
 
-pub(super) fn look_ahead(channel: Channel, input: &[u8]) -> Ahead {
+/// Looks at what stands behind a method; a frame that is longer than `most` is not judged there.
+pub(super) fn look_ahead(channel: Channel, input: &[u8], most: u64) -> Ahead {
     let header = match frame_header(input) {
         Ok(Parsed::Value(header)) => header,
         Ok(Parsed::NeedMore(octets)) => return Ahead::NeedMore(octets),
         Err(_) => return Ahead::Other,
     };
-    if header.channel != channel || header.frame_type != FrameType::Header {
+    let is_other = header.channel != channel || header.frame_type != FrameType::Header;
+    if is_other || header.frame_len() as u64 > most {
         return Ahead::Other;
     }
     match content_header(&header, input) {

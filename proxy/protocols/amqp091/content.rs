@@ -82,7 +82,11 @@ impl Connection {
             return self.content_is_due(from, channel, Fate::Passes, len);
         }
         let behind = input.get(len..).unwrap_or_default();
-        let (next, body_size) = match look_ahead(channel, behind) {
+        let most = self.settings.max_control_size.0;
+        let most = self
+            .most_payload
+            .map_or(most, |payload| most.min(payload.into()));
+        let (next, body_size) = match look_ahead(channel, behind, most) {
             Ahead::ContentHeader(header, body_size) => (header, body_size),
             Ahead::NeedMore(octets) if *self.refuses.of(from) => {
                 return Err(Halt::NeedMore(len + octets));
@@ -165,7 +169,8 @@ impl Connection {
             Parsed::Value(content) => content,
             Parsed::NeedMore(octets) => return Err(Halt::NeedMore(octets)),
         };
-        self.control_size(from, header.frame_len() as u64, meter)?;
+        let len = header.frame_len() as u64;
+        self.refuse_size(from, len, meter)?;
         if let Some((frame, has_passed)) = held {
             let arrival = Arrival {
                 from,
@@ -178,7 +183,11 @@ impl Connection {
             };
             self.decide_on_held(&arrival, &frame, has_passed, meter)?;
         }
-        self.content_begins(from, header, content, input)
+        let passing = self.content_begins(from, header, content, input);
+        if let Ok(_) | Err(Halt::Withhold(_)) = passing {
+            self.would_deny(from, len, meter);
+        }
+        passing
     }
 
     /// Decides on a method that was kept, now that its content header is here.

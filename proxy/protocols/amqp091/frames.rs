@@ -11,15 +11,6 @@ use super::walk::Halt;
 use crate::gate::{Meter, Reason, Report, Side, VerdictKind};
 use crate::policy::Mode;
 
-/// How a frame was judged by its length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Length {
-    /// It is within the limit, so that all of it can be awaited.
-    Fits,
-    /// It is over the limit, and goes on all the same, since this is a dry run.
-    Over,
-}
-
 impl Connection {
     /// Looks at what starts `input` and answers with its octets if they go on as they are.
     pub(super) fn next_frame(
@@ -57,20 +48,25 @@ impl Connection {
         if self.most_payload.is_some_and(|most| header.size > most) {
             return Err(fault(3, Fault::FrameTooLarge));
         }
-        if from == Side::Client && !self.is_accepted() {
-            let total = self.passed + header.frame_len() as u64;
-            let is_over = total > self.settings.max_control_size.0;
-            if is_over && self.sides.client.layer == Layer::Opened {
+        let is_stranger = from == Side::Client && !self.is_accepted();
+        let total = self.passed + header.frame_len() as u64;
+        let most = self.settings.max_control_size.0;
+        if is_stranger && total > most {
+            if self.sides.client.layer == Layer::Opened {
                 return Err(Halt::Wait);
             }
             // It is not the broker's turn before connection.open: nothing would come of waiting.
-            if is_over {
-                self.control_size(from, total, meter)?;
-            }
+            self.refuse_size(from, total, meter)?;
         }
         let passing = self.frame(from, &header, input, meter)?;
-        if from == Side::Client && !self.is_accepted() {
-            self.passed += passing as u64;
+        if is_stranger {
+            // In a dry run it is told once, and of a frame that is too long by itself at once.
+            if total > most && self.passed <= most && header.frame_len() as u64 <= most {
+                self.would_deny(from, total, meter);
+            }
+            let partial = &self.sides.client.partial;
+            let is_cut = partial.is_some_and(|partial| partial.passes);
+            self.passed += passing as u64 + u64::from(is_cut);
         }
         Ok(passing)
     }
@@ -112,8 +108,12 @@ impl Connection {
         }
         match header.frame_type {
             FrameType::Method => {
-                if self.control_size(from, header.frame_len() as u64, meter)? == Length::Over {
-                    return self.pass(from, header, input);
+                let len = header.frame_len() as u64;
+                self.refuse_size(from, len, meter)?;
+                if len > self.settings.max_control_size.0 {
+                    let passing = self.pass(from, header, input)?;
+                    self.would_deny(from, len, meter);
+                    return Ok(passing);
                 }
                 let frame = whole(header, input)?;
                 let method = method(self.version, header, frame)?;
@@ -131,30 +131,17 @@ impl Connection {
     }
 
     /// Judges a frame that holds no body by its length; ends the connection if it is refused.
-    pub(super) fn control_size(
+    pub(super) fn refuse_size(
         &mut self,
         from: Side,
         size: u64,
         meter: &mut Meter,
-    ) -> Result<Length, Halt> {
+    ) -> Result<(), Halt> {
         let limit = self.settings.max_control_size.0;
-        if size <= limit {
-            return Ok(Length::Fits);
+        if size <= limit || self.settings.policy.mode() == Mode::DryRun {
+            return Ok(());
         }
-        let enforce = self.settings.policy.mode() == Mode::Enforce;
-        meter.reports.push(Report::ControlOversize {
-            side: from,
-            verdict: if enforce {
-                VerdictKind::Denied
-            } else {
-                VerdictKind::WouldDeny
-            },
-            size,
-            limit,
-        });
-        if !enforce {
-            return Ok(Length::Over);
-        }
+        self.note_size(from, VerdictKind::Denied, size, meter);
         let text =
             format!("Frame size exceeded: {size} octets, limit {limit}, set by --max-control-size");
         let why = Why::Fault {
@@ -164,6 +151,23 @@ impl Connection {
         };
         self.end_if_accepted(from, Reason::Oversize, why);
         Err(Halt::Over)
+    }
+
+    /// Notes that a frame goes on which is refused where this is no dry run. To be called when all
+    /// else has been decided on it, so that it is told once.
+    pub(super) fn would_deny(&self, from: Side, size: u64, meter: &mut Meter) {
+        if size > self.settings.max_control_size.0 {
+            self.note_size(from, VerdictKind::WouldDeny, size, meter);
+        }
+    }
+
+    fn note_size(&self, side: Side, verdict: VerdictKind, size: u64, meter: &mut Meter) {
+        meter.reports.push(Report::ControlOversize {
+            side,
+            verdict,
+            size,
+            limit: self.settings.max_control_size.0,
+        });
     }
 
     /// Lets a frame go on; what of it has not come is not waited for.

@@ -14,7 +14,7 @@ use super::connection::{Connection, Layer};
 use super::frames::unexpected;
 use super::refuse::Why;
 use crate::gate::{Ending, Gate, Meter, Reason, Report, Side};
-use crate::policy::AddressSyntax;
+use crate::policy::{AddressSyntax, Mode};
 
 impl Connection {
     /// A protocol header; what it asks for is what follows.
@@ -59,11 +59,18 @@ impl Connection {
         meter: &mut Meter,
     ) -> Result<usize, Halt> {
         let len = header.frame_len();
-        self.control_size(from, len, meter)?;
+        let mode = self.settings.policy.mode();
+        if mode == Mode::Enforce {
+            self.control_size(from, len, meter)?;
+        }
         let body = match performative(header, input, len)? {
             Parsed::Value(body) => body,
             Parsed::NeedMore(octets) => return Err(Halt::NeedMore(octets)),
         };
+        if mode == Mode::DryRun {
+            // All of it is there, so that it is told once.
+            self.control_size(from, len, meter)?;
+        }
         match (from, body.descriptor) {
             (Side::Client, Descriptor::SaslInit) => self.sasl_init(&body, meter)?,
             (Side::Broker, Descriptor::SaslOutcome) => {

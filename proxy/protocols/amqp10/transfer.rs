@@ -97,7 +97,8 @@ impl Connection {
         let Some(id) = transfer.delivery_id else {
             return Err(unexpected(arrival.header));
         };
-        let close = self.settings.policy.on_oversize() == OnOversize::Close;
+        let policy = &self.settings.policy;
+        let close = policy.on_oversize() == OnOversize::Close && policy.mode() == Mode::Enforce;
         let ceiling = usize::try_from(self.settings.max_control_size.0).unwrap_or(usize::MAX);
         let limits = self.limits.as_ref();
         let Some(session) = self.sessions.get_mut(at.0).and_then(Option::as_mut) else {

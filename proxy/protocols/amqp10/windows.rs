@@ -69,7 +69,9 @@ impl Session {
             .next_incoming_id
             .unwrap_or(first)
             .wrapping_add(way.frames.swallowed);
-        if (expected.wrapping_sub(first) as i32) < 0 && way.frames.received < i32::MAX as u32 {
+        let differs = way.frames.swallowed != 0;
+        let is_before = (expected.wrapping_sub(first) as i32) < 0;
+        if differs && is_before && way.frames.received < i32::MAX as u32 {
             // Half of a frame that was cut in two does not count before the beginning.
             expected = first;
         }

@@ -13,7 +13,9 @@ impl Session {
     pub(super) fn broker_step(&mut self, input: &[u8], meter: &mut Meter) -> Option<Step> {
         match self.version() {
             Some(version) => self.packets(Side::Broker, version, input, meter),
-            None => Some(Step::More(input.len() + 1)),
+            None if input.is_empty() => Some(Step::More(1)),
+            // Whatever it is, it is no answer to a CONNECT that has not come.
+            None => Some(Step::Wait),
         }
     }
 
@@ -34,6 +36,10 @@ impl Session {
             P::Disconnect if version != Version::V5 => return Err(Halt::Malformed(UNEXPECTED)),
             P::Connack if self.is_answered => {
                 return Err(Halt::Malformed(UNEXPECTED));
+            }
+            // What it says is awaited before anything is said of its length.
+            P::Connack if packet.len() < header.len + 2 => {
+                return Err(Halt::NeedMore(header.len + 2));
             }
             P::Pubrel => self.pubrel(Side::Broker, header, packet, run)?,
             _ => {}
