@@ -300,6 +300,14 @@ where
                 self.tally.broke(side, &fault, &*self.gate);
             }
         }
+        // Who broke off, and did not only end a stream, will not be served either: the other side
+        // need not wait for that.
+        if let Some(ending) = self.to_broker.broken_off() {
+            self.to_client.break_off(ending);
+        }
+        if let Some(ending) = self.to_client.broken_off() {
+            self.to_broker.break_off(ending);
+        }
         // A client that only ended its own stream may still be served; a broker that did is gone.
         if self.to_broker.was_cut_short() || self.to_client.ending().is_some() {
             self.patience

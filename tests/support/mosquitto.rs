@@ -1,7 +1,7 @@
 //! A real broker: mosquitto.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
@@ -14,7 +14,7 @@ pub struct Mosquitto {
     child: Child,
     address: SocketAddr,
     /// Holds the configuration; removed with it.
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Mosquitto {
@@ -36,30 +36,52 @@ impl Mosquitto {
                  max_queued_messages 0\nqueue_qos0_messages true\nlog_dest stderr\n{configuration}\n"
             );
             std::fs::write(&file, lines).unwrap();
-            let mut child = Command::new(&program)
-                .arg("-c")
-                .arg(&file)
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap_or_else(|error| panic!("{} does not start: {error}", program.display()));
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-            let accepts = wait_for("mosquitto accepts connections", || {
-                if child.try_wait().unwrap().is_some() {
-                    return Some(false);
-                }
-                TcpStream::connect(address).is_ok().then_some(true)
-            });
-            if accepts {
-                return Self {
-                    child,
-                    address,
-                    _folder: folder,
-                };
+            let mut broker = Self {
+                child: Self::spawn(&program, &file),
+                address,
+                folder,
+            };
+            if broker.accepts() {
+                return broker;
             }
         }
         panic!("mosquitto ended five times at its start");
+    }
+
+    /// Kills it, and comes back when it is gone.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again where it was, and waits until it accepts.
+    pub fn start_again(&mut self) {
+        let file = self.folder.path().join("mosquitto.conf");
+        self.child = Self::spawn(&Self::program(), &file);
+        assert!(self.accepts(), "mosquitto ended at its second start");
+    }
+
+    fn spawn(program: &Path, file: &Path) -> Child {
+        Command::new(program)
+            .arg("-c")
+            .arg(file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{} does not start: {error}", program.display()))
+    }
+
+    /// Waits until it does; says no when it has ended.
+    fn accepts(&mut self) -> bool {
+        let (child, address) = (&mut self.child, self.address);
+        wait_for("mosquitto accepts connections", || {
+            if child.try_wait().unwrap().is_some() {
+                return Some(false);
+            }
+            TcpStream::connect(address).is_ok().then_some(true)
+        })
     }
 
     /// Where it listens.

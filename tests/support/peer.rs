@@ -3,6 +3,9 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use socket2::SockRef;
 
 use super::DEADLINE;
 
@@ -130,6 +133,23 @@ impl Raw {
             ),
             Err(error) => panic!("{}: {what}: expected the end: {error}", self.who),
         }
+    }
+
+    /// Reads to the end of the connection, orderly or not.
+    pub fn read_to_the_end(&mut self) -> Vec<u8> {
+        let mut octets = Vec::new();
+        match self.stream.read_to_end(&mut octets) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
+            Err(error) => panic!("{}: expected the end: {error}", self.who),
+        }
+        octets
+    }
+
+    /// Breaks the connection off: the other side sees a reset, at once and whatever is under way.
+    pub fn reset(self) {
+        let socket = SockRef::from(&self.stream);
+        socket.set_linger(Some(Duration::ZERO)).unwrap();
     }
 
     /// Shuts the sending side.

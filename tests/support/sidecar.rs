@@ -157,6 +157,16 @@ impl Sidecar {
         std::fs::read_dir(folder).unwrap().count()
     }
 
+    /// Processor time that it has used, in hundredths of a second.
+    pub fn processor_ticks(&self) -> u64 {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let stat = std::fs::read_to_string(path).unwrap();
+        // Fields 14 and 15 of proc(5); the second one, in brackets, may hold spaces.
+        let (_, fields) = stat.rsplit_once(") ").unwrap();
+        let times = fields.split(' ').skip(11).take(2);
+        times.map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+    }
+
     /// Sends a signal, by its name without SIG.
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill")

@@ -145,6 +145,19 @@ impl Lane {
             .is_some_and(|ending| ending != Ending::by(self.from, Reason::Closed))
     }
 
+    /// How its source broke off, rather than ended its stream, if it did.
+    pub(super) fn broken_off(&self) -> Option<Ending> {
+        let broken = [Reason::Reset, Reason::Tls].map(|reason| Ending::by(self.from, reason));
+        self.ending.filter(|ending| broken.contains(ending))
+    }
+
+    /// Ends the lane, since its sink has broken off, unless it has come to its end.
+    pub(super) fn break_off(&mut self, ending: Ending) {
+        if self.ending.is_none() {
+            self.end(ending);
+        }
+    }
+
     /// Whether the gate could be asked for a step now: none is being carried out.
     pub(super) fn can_be_asked(&self) -> bool {
         self.state == State::Open && self.run == Run::Idle && self.inject.is_empty()
