@@ -9,6 +9,7 @@
     reason = "a test that meets what it did not expect has to fail"
 )]
 
+mod descriptors;
 mod resets;
 mod script;
 #[path = "../support/mod.rs"]
