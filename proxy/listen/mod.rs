@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -63,6 +63,7 @@ pub async fn accept(
     stop: CancellationToken,
     mut take: impl FnMut(TcpStream, SocketAddr),
 ) {
+    let mut told: Option<Instant> = None;
     loop {
         let accepted = tokio::select! {
             biased;
@@ -74,7 +75,10 @@ pub async fn accept(
             // The client gave up before it was its turn.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
-                warn!(error = %error, "no client could be accepted");
+                if told.is_none_or(|at| at.elapsed() >= QUIET) {
+                    warn!(error = %error, "no client could be accepted");
+                    told = Some(Instant::now());
+                }
                 sleep(BACK_OFF).await;
             }
         }
@@ -83,5 +87,7 @@ pub async fn accept(
 
 /// Clients that may wait to be accepted; the kernel caps it at net.core.somaxconn.
 const BACKLOG: i32 = 4096;
+/// How long nothing is said of it again that clients could not be accepted.
+const QUIET: Duration = Duration::from_secs(10);
 /// How long to wait for descriptors to become free.
 const BACK_OFF: Duration = Duration::from_millis(100);

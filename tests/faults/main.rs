@@ -9,6 +9,12 @@
     reason = "a test that meets what it did not expect has to fail"
 )]
 
+mod announced;
+mod crowd;
+mod descriptors;
+mod halves;
+mod outage;
+mod refusals;
 mod resets;
 mod script;
 #[path = "../support/mod.rs"]
@@ -27,3 +33,6 @@ fn expect_nothing_left(sidecar: &mut Sidecar, descriptors: usize) {
     });
     assert!(!sidecar.has_ended(), "it lives");
 }
+
+/// Descriptors that may stay: of the pipes through which large payloads went, a thread keeps 16.
+const PIPES: usize = 2 * 16;

@@ -2,7 +2,7 @@
 //! pass on, hold, throw away, answer by itself.
 
 use crate::support::mqtt::{self, Connect, PUBACK, Publish, Version};
-use crate::support::{Conversation, Raw, amqp10, amqp091};
+use crate::support::{Conversation, Raw, amqp10, amqp091, expect_quiet};
 
 /// The limit that the conversations are held to.
 pub(crate) const LIMIT: usize = 2_000;
@@ -30,6 +30,8 @@ pub(crate) struct Step {
 pub(crate) struct Script {
     /// As the metrics name it.
     pub(crate) protocol: &'static str,
+    /// How many steps there are before the first message.
+    pub(crate) greeting: usize,
     /// What is said. The client begins.
     pub(crate) steps: Vec<Step>,
 }
@@ -50,7 +52,7 @@ impl Script {
     }
 
     /// Up to a refusal that the client has not read.
-    fn mqtt() -> Self {
+    pub(crate) fn mqtt() -> Self {
         let connect = Connect::new(Version::V5, "c").encode();
         let subscribe = mqtt::subscribe(Version::V5, 1, &["#"]);
         let publish = |len| {
@@ -61,6 +63,7 @@ impl Script {
         };
         Self {
             protocol: "mqtt",
+            greeting: 2,
             steps: vec![
                 passes(From::Client, connect),
                 passes(From::Broker, Version::V5.connack()),
@@ -76,7 +79,7 @@ impl Script {
     }
 
     /// With a delivery that is held until it passes its limit, and one that is held for ever.
-    fn amqp10() -> Self {
+    pub(crate) fn amqp10() -> Self {
         use amqp10::{
             HEADER, Link, accepted, attach_receiver, attach_sender, begin, flow, message, open,
             transfer,
@@ -88,6 +91,7 @@ impl Script {
         let half = vec![b'm'; LIMIT / 2];
         Self {
             protocol: "amqp10",
+            greeting: 9,
             steps: vec![
                 passes(From::Client, HEADER.to_vec()),
                 passes(From::Broker, HEADER.to_vec()),
@@ -97,7 +101,7 @@ impl Script {
                 passes(From::Broker, begin(Some(0))),
                 passes(From::Client, attach_sender(link)),
                 passes(From::Broker, attach_receiver(link)),
-                passes(From::Broker, flow(link, 100)),
+                passes(From::Broker, flow(link, 1 << 20)),
                 passes(From::Client, transfer(link, 0, false, &message(LIMIT))),
                 passes(From::Broker, accepted(0)),
                 stays(transfer(link, 1, true, &half)),
@@ -110,7 +114,7 @@ impl Script {
     }
 
     /// With a confirm of the broker, and a message that is refused in its middle.
-    fn amqp091() -> Self {
+    pub(crate) fn amqp091() -> Self {
         use amqp091::{
             HEADER, ack, body, channel_open, channel_open_ok, confirm_select, confirm_select_ok,
             open, open_ok, publish, publish_head, start, start_ok, tune, tune_ok,
@@ -118,6 +122,7 @@ impl Script {
         let large = LIMIT + 1;
         Self {
             protocol: "amqp091",
+            greeting: 9,
             steps: vec![
                 passes(From::Client, HEADER.to_vec()),
                 passes(From::Broker, start()),
@@ -141,8 +146,18 @@ impl Script {
 
     /// Connects, and says the first so many steps.
     pub(crate) fn begin(&self, conversation: &Conversation, steps: usize) -> Ends {
+        self.begin_with(conversation.connect(), conversation, steps)
+    }
+
+    /// The same with a client that has connected.
+    pub(crate) fn begin_with(
+        &self,
+        client: Raw,
+        conversation: &Conversation,
+        steps: usize,
+    ) -> Ends {
         let mut ends = Ends {
-            client: conversation.connect(),
+            client,
             broker: None,
         };
         for step in &self.steps[..steps] {
@@ -153,6 +168,11 @@ impl Script {
 }
 
 impl Ends {
+    /// Proves that a connection of MQTT carries octets both ways.
+    pub(crate) fn answers_pings(&mut self) {
+        expect_quiet(&mut self.client, self.broker.as_mut().unwrap());
+    }
+
     /// Sends the first `len` octets of a step, and waits for the whole one at the other end where it
     /// gets there.
     pub(crate) fn send(&mut self, conversation: &Conversation, step: &Step, len: usize) {
