@@ -26,9 +26,8 @@ use entries::{ENTRIES, Entry};
 
 /// The files of a folder of a target; none where there is no such folder.
 fn files(folder: &str, target: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("parsers/fuzz");
-    let folder = folder.join(folder).join(target);
-    let Ok(entries) = fs::read_dir(folder) else {
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("parsers/fuzz");
+    let Ok(entries) = fs::read_dir(fuzz.join(folder).join(target)) else {
         return Vec::new();
     };
     let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();

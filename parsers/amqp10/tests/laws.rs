@@ -176,6 +176,20 @@ fn the_short_way_leaves_what_is_unusual_to_the_general_one() {
     }
 }
 
+#[test]
+fn what_is_wrong_with_a_frame_that_is_too_short_does_not_depend_on_cuts() {
+    for body in [
+        &[0x0A, 0x2C][..],
+        &[0x00, 0x53],
+        &[0x00],
+        &[0x00, 0xA3, 0x0E],
+    ] {
+        let size = 8 + body.len() as u8;
+        let octets = [&[0, 0, 0, size, 2, 0, 0, 0], body].concat();
+        cuts_do_not_matter(&octets, CEILING).unwrap();
+    }
+}
+
 proptest! {
     #[test]
     fn a_damaged_transfer_is_not_taken_for_a_common_one(

@@ -82,13 +82,15 @@ impl Connection {
             return self.content_is_due(from, channel, Fate::Passes, len);
         }
         let behind = input.get(len..).unwrap_or_default();
-        let most = self.settings.max_control_size.0;
-        let most = self
-            .most_payload
-            .map_or(most, |payload| most.min(payload.into()));
+        let refuses = *self.refuses.of(from);
+        let mut most = self.settings.max_control_size.0;
+        if let (false, Some(payload)) = (refuses, self.most_payload) {
+            // The method may have passed before more of this frame was there.
+            most = most.min(u64::from(payload) + FrameHeader::EMPTY_FRAME_LEN as u64);
+        }
         let (next, body_size) = match look_ahead(channel, behind, most) {
             Ahead::ContentHeader(header, body_size) => (header, body_size),
-            Ahead::NeedMore(octets) if *self.refuses.of(from) => {
+            Ahead::NeedMore(octets) if refuses => {
                 return Err(Halt::NeedMore(len + octets));
             }
             Ahead::NeedMore(_) | Ahead::Other => return self.hold(from, channel, input, len),

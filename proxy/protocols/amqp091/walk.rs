@@ -125,7 +125,9 @@ impl Connection {
         let mut pending = Pending::default();
         let halt = loop {
             let at = pending.withhold + pending.forward;
-            if self.farewell.is_some() && !self.sides.of(from).owes_close_ok {
+            // Within a frame the end has to wait, as words have; there is one behind it.
+            let may_end = self.farewell.is_some() && !self.is_within_frame(from);
+            if may_end && !self.sides.of(from).owes_close_ok {
                 break Halt::Over;
             }
             let rest = input.get(at..).unwrap_or_default();

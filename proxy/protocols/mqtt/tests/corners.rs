@@ -241,3 +241,29 @@ fn no_memory_is_kept_for_the_order_of_a_client_that_can_lose_nothing() {
         assert_eq!(session.receipts.is_some(), bookkeeping, "{properties:?}");
     }
 }
+
+#[test]
+fn a_broker_that_speaks_before_the_client_has_to_wait() {
+    let mut gate = Terms::default().open();
+    gate.feed(Side::Broker, &connack(V5, 0));
+    assert!(gate.waits(Side::Broker), "no more is asked for");
+    assert_eq!(gate.sent_to(Side::Client), NOTHING);
+    gate.feed(Side::Client, &connect(V5, &[]));
+    assert_eq!(gate.sent_to(Side::Client), connack(V5, 0));
+}
+
+#[test]
+fn a_connack_that_is_too_long_is_told_once_in_a_dry_run() {
+    let terms = Terms {
+        mode: Mode::DryRun,
+        ..Terms::default()
+    };
+    let mut gate = terms.open();
+    gate.feed(Side::Client, &connect(V5, &[]));
+    let long = packet(0x20, &[&[0, 0][..], &user_properties(1_100)].concat());
+    for octet in &long {
+        gate.feed(Side::Broker, &[*octet]);
+    }
+    assert_eq!(gate.sent_to(Side::Client), long);
+    assert_eq!(gate.meter.reports.len(), 1);
+}

@@ -286,3 +286,17 @@ fn a_dry_run_lets_every_frame_pass_and_notes_it_once() {
     assert_eq!(raw.gate.meter.reports.len(), 2);
     assert_eq!(raw.gate.meter.messages[0], [2, 0, 0]);
 }
+
+#[test]
+fn a_client_at_fault_after_its_close_ends_the_connection_within_a_delivery_too() {
+    let mut raw = Raw::begun(Terms::default());
+    let message = Message::of(50);
+    let delivered = message.delivered("c", 1);
+    let (before, rest) = delivered.split_at(delivered.len() - 20);
+    raw.passes(Side::Broker, before);
+    raw.passes(Side::Client, &close(200, "bye"));
+    raw.says(Side::Client, &[9; 8]);
+    // The frame is whole before anything else happens to its receiver.
+    raw.passes(Side::Broker, rest);
+    raw.has_ended(Ending::by(Side::Client, Reason::Malformed));
+}

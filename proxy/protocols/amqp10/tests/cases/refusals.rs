@@ -309,3 +309,16 @@ fn a_dry_run_forwards_and_counts() {
     assert_eq!(raw.hears(Side::Client), NOTHING);
     assert_eq!(raw.gate.meter.messages[0], [0, 0, 2]);
 }
+
+#[test]
+fn a_dry_run_leaves_ids_alone_that_do_not_follow_each_other() {
+    for on_oversize in [OnOversize::Reject, OnOversize::Detach, OnOversize::Close] {
+        let mut raw = Raw::start(Terms {
+            mode: crate::policy::Mode::DryRun,
+            ..Terms::with(on_oversize)
+        });
+        for id in [0, 0, 7] {
+            raw.passes(Side::Client, &message(id, 10));
+        }
+    }
+}

@@ -374,3 +374,12 @@ fn a_full_frame_whose_id_grows_is_cut_in_two() {
     raw.becomes(Side::Client, &of_client(3), &of_client(2));
     raw.becomes(Side::Client, &message(1, 10), &message(0, 10));
 }
+
+#[test]
+fn a_number_that_no_frame_can_have_stays_while_all_frames_have_passed() {
+    let mut raw = Raw::start(Terms::default());
+    let before = u32::MAX - 2;
+    raw.passes(Side::Broker, &takes(before, 100));
+    raw.passes(Side::Client, &message(0, 10));
+    raw.passes(Side::Broker, &takes(before, 50));
+}
