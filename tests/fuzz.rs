@@ -5,7 +5,9 @@
 
 #![allow(
     clippy::unwrap_used,
-    reason = "a test that meets what it did not expect has to fail"
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test that meets what it did not expect has to fail, and tells what it was"
 )]
 
 #[allow(

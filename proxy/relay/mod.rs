@@ -115,18 +115,18 @@ pub fn serve(shared: &Arc<Shared>, route: &Arc<Route>, client: TcpStream, peer: 
 
 /// Lets a client in, and relays for it once it has said all that stands before its protocol.
 async fn admit(shared: &Shared, route: &Route, client: TcpStream, tally: Box<Tally>) {
-    let connection = tally.connection();
     // What is said here is said once: its state is not kept for as long as the client stays.
     let arrive = Box::pin(arrive(shared, client, tally));
-    if let Some(arrived) = arrive.await {
-        let Arrived {
-            pump,
-            origin,
-            to_client,
-        } = arrived;
-        let dial = || dial(shared, route, origin, to_client);
-        carry(shared, pump, dial, connection, origin.peer).await;
-    }
+    let Some(arrived) = arrive.await else {
+        return;
+    };
+    let Arrived {
+        pump,
+        origin,
+        to_client,
+    } = arrived;
+    let dial = || dial(shared, route, origin, to_client);
+    carry(shared, pump, &dial).await;
 }
 
 /// A broker's connection, and how much to hold at once towards each side.
@@ -160,13 +160,8 @@ async fn dial(
 }
 
 /// Carries octets to the broker that `dial` leads to and back, until the connection is over.
-async fn carry<C, B, D>(
-    shared: &Shared,
-    mut pump: Box<Pump<C, B>>,
-    dial: impl Fn() -> D,
-    connection: u64,
-    peer: SocketAddr,
-) where
+async fn carry<C, B, D>(shared: &Shared, mut pump: Box<Pump<C, B>>, dial: &impl Fn() -> D)
+where
     C: Duplex,
     B: Duplex,
     D: Future<Output = Result<Dialled<B>, ConnectError>>,
@@ -196,6 +191,7 @@ async fn carry<C, B, D>(
             }
             Err(error) => {
                 shared.metrics.upstream_error(error.reason());
+                let (connection, peer) = pump.client();
                 warn!(connection, %peer, reason = error.reason(), %error, "no broker");
                 pump.broker_is_unreachable();
             }

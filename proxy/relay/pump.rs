@@ -7,6 +7,7 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -132,6 +133,11 @@ where
             let deadline = handshake.deadline() + waited;
             handshake.as_mut().reset(deadline);
         }
+    }
+
+    /// The number of the connection, and where its client is.
+    pub(super) fn client(&self) -> (u64, SocketAddr) {
+        (self.tally.connection(), self.tally.peer())
     }
 
     /// Has the client told that there is no broker.

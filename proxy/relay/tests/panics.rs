@@ -94,7 +94,7 @@ impl Brittles {
                     to_client: LARGE,
                 })
             };
-            contain(pin!(carry(&shared, pump, dial, connection, peer))).await;
+            contain(pin!(carry(&shared, pump, &dial))).await;
         });
         client.write_all(b"octets").await.unwrap();
         let mut broker = broker.recv().await.unwrap();

@@ -22,8 +22,7 @@ pub(super) async fn relay<C, B, D>(
     B: Duplex,
     D: Future<Output = Result<Dialled<B>, ConnectError>>,
 {
-    let (connection, peer) = (tally.connection(), tally.peer());
     if let Some(pump) = begin(shared, client, tally, opening, handshake).await {
-        carry(shared, pump, dial, connection, peer).await;
+        carry(shared, pump, &dial).await;
     }
 }
