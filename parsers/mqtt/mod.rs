@@ -4,7 +4,6 @@
 //! one control packet to the next. Payloads, topic names and the properties of packets that are
 //! only passed on are left to the broker.
 
-mod common;
 mod connect;
 mod encode;
 mod fault;
@@ -13,13 +12,14 @@ mod fixed_header;
 mod properties;
 mod publish;
 mod rewrite;
+mod straight;
 #[cfg(test)]
 mod tests;
 
-pub use common::{CommonPublish, common_publish};
 pub use connect::{Connect, ConnectStart, Version, Will, connect, connect_start};
 pub use encode::{Acknowledgement, acknowledgement, connack, disconnect, publish_head};
 pub use fault::{Fault, Malformed};
 pub use fixed_header::{FixedHeader, PacketType, fixed_header, packet_len};
 pub use publish::{Publish, QoS, publish};
 pub use rewrite::{lower_connack, lower_connect};
+pub use straight::{CommonPublish, common_publish};

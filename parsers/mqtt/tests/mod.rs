@@ -1,8 +1,8 @@
 //! Every row of the grammar, and the laws: cuts do not matter, decoding undoes encoding.
 
-mod common;
 mod connect;
 mod rewrite;
+mod straight;
 
 use std::num::NonZeroU16;
 
