@@ -86,7 +86,7 @@ fn every_alert_fires_when_it_should_and_none_without_a_reason() {
 }
 
 /// For each alert a series, and its values by the minute, of which it fires at the end.
-const REASONS: [(&str, &str, &str); 16] = [
+const REASONS: [(&str, &str, &str); 17] = [
     ("SizegateBrokerUnreachable", "sizegate_upstream_up", "0x90"),
     (
         "SizegateBrokerConnectErrors",
@@ -127,6 +127,11 @@ const REASONS: [(&str, &str, &str); 16] = [
         "SizegateConnectionsTurnedAway",
         "sizegate_connections_closed_total{reason=\"too-many-connections\"}",
         "0x87 1x3",
+    ),
+    (
+        "SizegatePanicked",
+        "sizegate_connections_closed_total{reason=\"panic\"}",
+        "0x85 1x5",
     ),
     (
         "SizegateHandshakesTimeOut",
