@@ -209,12 +209,8 @@ impl Served {
         let Some(guest) = place else {
             return Ok(());
         };
-        let before = guest.broker.messages();
-        if guest.read(&mut self.buffer, &mut self.answer)? {
-            let more = guest.broker.messages() - before;
-            if more > 0 {
-                self.shared.messages.fetch_add(more, Release);
-            }
+        let counted = &self.shared.messages;
+        if guest.read(&mut self.buffer, &mut self.answer, counted)? {
             return Ok(());
         }
         *place = None;
@@ -224,8 +220,13 @@ impl Served {
 }
 
 impl Guest {
-    /// Reads once and answers; says whether the connection goes on.
-    fn read(&mut self, buffer: &mut [u8], answer: &mut Vec<u8>) -> Result<bool, Error> {
+    /// Reads once, counts, and answers only then; says whether the connection goes on.
+    fn read(
+        &mut self,
+        buffer: &mut [u8],
+        answer: &mut Vec<u8>,
+        counted: &AtomicU64,
+    ) -> Result<bool, Error> {
         let kept = self.kept.len();
         let (front, room) = buffer.split_at_mut(kept);
         front.copy_from_slice(&self.kept);
@@ -248,7 +249,12 @@ impl Guest {
         }
         let octets = buffer.get(..kept + count).unwrap_or_default();
         answer.clear();
+        let before = self.broker.messages();
         let taken = self.broker.take(octets, answer)?;
+        let more = self.broker.messages() - before;
+        if more > 0 {
+            counted.fetch_add(more, Release);
+        }
         let rest = octets.get(taken..).unwrap_or_default();
         debug_assert!(rest.len() < HEAD, "{} octets are left", rest.len());
         self.kept.clear();
