@@ -12,7 +12,7 @@ use super::{Script, cuts_do_not_matter, stream};
 pub fn mqtt(octets: &[u8]) {
     let mut script = Script::new(octets);
     let version = script.one_of(&[Version::V5, Version::V311, Version::V31]);
-    let ceiling = [20, 300, u32::MAX][usize::from(octets.len() % 3)];
+    let ceiling = [20, 300, u32::MAX][octets.len() % 3];
     stream(script.octets(usize::MAX), |rest| {
         packet(version, ceiling, rest)
     });
