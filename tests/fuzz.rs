@@ -4,6 +4,8 @@
 //! was found stays found.
 
 #![allow(
+    clippy::indexing_slicing,
+    clippy::print_stdout,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stdout,

@@ -41,7 +41,7 @@ fn greet(scene: &mut Scene, script: &mut Script<'_>) {
     let id = [0, u32::MAX - 1][usize::from(how >> 5 & 1)];
     let window = [100, 1, 2, 4][usize::from(windows & 3)];
     let modes = windows >> 2 & 0xF;
-    let steps: [Say; 5] = [
+    let steps: [Beginning; 5] = [
         |_, _, _, _, out| out.extend(ProtocolHeader::AMQP.octets()),
         |side, _, _, _, out| open(side, out),
         |side, id, window, _, out| begin(side, Channel(0), id, window, out),
@@ -58,6 +58,9 @@ fn greet(scene: &mut Scene, script: &mut Script<'_>) {
         }
     }
 }
+
+/// What a side says with its first transfer-id, its window, and the modes of its links.
+type Beginning = fn(Side, u32, u32, u8, &mut Vec<u8>);
 
 fn sasl(scene: &mut Scene, how: u8) {
     for side in super::SIDES {
@@ -210,7 +213,7 @@ fn word(side: Side, what: u8, script: &mut Script<'_>, out: &mut Vec<u8>) {
             let extended = usize::from(what & 1) * 4;
             let body = script.octets(40);
             out.extend((8 + extended as u32 + body.len() as u32).to_be_bytes());
-            out.extend([(2 + what) & 1, script.octet() & 1, 0, 0]);
+            out.extend([2 + (what & 1), script.octet() & 1, 0, 0]);
             out.extend(&[0; 4][..extended]);
             out.extend_from_slice(body);
         }

