@@ -7,9 +7,7 @@
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "a test that meets what it did not expect has to fail, and tells what it was"
+    reason = "a test that meets what it did not expect has to fail"
 )]
 
 #[allow(

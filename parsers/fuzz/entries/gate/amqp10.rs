@@ -11,9 +11,6 @@ use super::laws::Dialect;
 use super::scene::Scene;
 use super::{Script, Side};
 
-/// Writes down a step of a side: with the number that it begins at, its window and its modes.
-type Say = fn(Side, u32, u32, u8, &mut Vec<u8>);
-
 /// AMQP 1.0, with and without its SASL layer.
 pub(super) const DIALECT: Dialect = Dialect {
     name: "amqp10",
