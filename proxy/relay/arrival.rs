@@ -37,7 +37,7 @@ pub(super) async fn arrive(
     tally: Box<Tally>,
 ) -> Option<Arrived> {
     let handshake = Instant::now() + shared.handshake_timeout;
-    let (guest, mut tally) = Box::pin(let_in(shared, client, tally, handshake)).await?;
+    let (guest, mut tally) = let_in(shared, client, tally, handshake).await?;
     let origin = guest.origin;
     tally.comes_from(origin.peer);
     let to_client = window(socket::segment_len(&guest.stream));

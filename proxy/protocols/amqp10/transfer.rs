@@ -41,9 +41,7 @@ impl Connection {
         let found = session.link_mut(from, transfer.handle);
         let Some((link_at, link)) = found.filter(|(_, link)| link.sender == from) else {
             // No link of ours; the receiver says so. It is one frame for both sides.
-            let way = session.ways.of_mut(from);
-            way.frame_came();
-            way.frames.forwarded = way.frames.forwarded.wrapping_add(1);
+            session.ways.of_mut(from).frames_went(1);
             return Ok(len);
         };
         let mut arrival = Arrival {

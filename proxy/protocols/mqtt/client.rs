@@ -150,11 +150,6 @@ impl Client {
         u64::from(self.maximum_packet_size) >= packet_len as u64
     }
 
-    /// The octets of the largest packet that it takes.
-    pub(super) fn most(&self) -> usize {
-        usize::try_from(self.maximum_packet_size).unwrap_or(usize::MAX)
-    }
-
     /// Judges a packet of the broker by what the client said it takes; that counts whole packets
     /// (MQTT 5.0 §3.1.2.11.4).
     pub(super) fn own_verdict(&self, packet_len: usize) -> Verdict<'_> {

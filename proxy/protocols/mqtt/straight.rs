@@ -5,7 +5,6 @@
 
 use parsers::mqtt::{Version, common_publish};
 
-use super::MessageSize;
 use super::session::{Session, Stage};
 use crate::gate::{Direction, Meter, Side, VerdictKind};
 
@@ -23,9 +22,9 @@ impl Session {
         let (Some(client), Stage::Connected { .. }) = (&self.client, self.stage) else {
             return 0;
         };
-        let (direction, most) = match from {
-            Side::Client => (Direction::ToBroker, usize::MAX),
-            Side::Broker => (Direction::ToClient, client.most()),
+        let direction = match from {
+            Side::Client => Direction::ToBroker,
+            Side::Broker => Direction::ToClient,
         };
         let counts = self.settings.mqtt.message_size;
         let mut run = 0;
@@ -33,17 +32,14 @@ impl Session {
             .get(run..)
             .and_then(|rest| common_publish(version, rest))
         {
-            let size = match counts {
-                MessageSize::Packet => packet.packet_len,
-                MessageSize::RemainingLength => packet.packet_len - packet.header_len,
-                MessageSize::Payload => packet.payload_len,
-            };
-            let size = size as u64;
-            if packet.packet_len > most || !client.limits.allow_anywhere(direction, size) {
+            let len = packet.packet_len;
+            let size = counts.of(len, len - packet.header_len, packet.payload_len);
+            let fits = from == Side::Client || client.takes(len);
+            if !fits || !client.limits.allow_anywhere(direction, size) {
                 break;
             }
             meter.message(direction, VerdictKind::Allowed, size);
-            run += packet.packet_len;
+            run += len;
         }
         run
     }

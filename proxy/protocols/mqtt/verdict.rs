@@ -13,12 +13,25 @@ pub(super) fn message_size(
     header: &FixedHeader,
     publish: &Publish<'_>,
 ) -> u64 {
-    let size = match counts {
-        MessageSize::Packet => header.packet_len(),
-        MessageSize::RemainingLength => header.remaining_length,
-        MessageSize::Payload => publish.payload_len,
-    };
-    size as u64
+    counts.of(
+        header.packet_len(),
+        header.remaining_length,
+        publish.payload_len,
+    )
+}
+
+impl MessageSize {
+    /// Which of these octets of a PUBLISH count: of the whole packet, behind its fixed header, or of
+    /// its payload.
+    #[inline]
+    pub(super) fn of(self, packet_len: usize, remaining_length: usize, payload_len: usize) -> u64 {
+        let size = match self {
+            Self::Packet => packet_len,
+            Self::RemainingLength => remaining_length,
+            Self::Payload => payload_len,
+        };
+        size as u64
+    }
 }
 
 /// The size of a Will in octets: its topic, properties and payload, or its payload alone.
