@@ -11,7 +11,7 @@ use crate::gate::{Ending, NotAccepted, Outcome, Reason, Refusal, Side, VerdictKi
 use crate::policy::{Action, Direction, Identity};
 use crate::telemetry::report::{BURST, INTERVAL, LONGEST, bounded};
 use crate::telemetry::{
-    Closed, Format, Log, RefusalLog, Who, broke, closed, log, malformed, start,
+    Closed, Format, Log, Panic, RefusalLog, Who, broke, closed, log, malformed, panicked, start,
 };
 
 /// A place to write a log to and read it again.
@@ -326,6 +326,12 @@ async fn the_readme_lists_every_field() {
             ..Closed::default()
         };
         closed(&who, Ending::ours(Reason::Drain), amount, 0);
+        let panic = Panic {
+            what: "w".to_owned(),
+            place: "p".to_owned(),
+            backtrace: Some("b".to_owned()),
+        };
+        panicked(&who, Ending::ours(Reason::Panic), amount, 0, &panic);
     });
     let fields = log
         .split_whitespace()
