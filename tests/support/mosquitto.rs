@@ -67,6 +67,19 @@ impl Mosquitto {
         self.address
     }
 
+    /// The payload octets of all that clients have published, as the broker itself counts; it says so
+    /// once in its `sys_interval`. Its count of messages leaves out those of QoS 2.
+    pub fn published_octets(&self) -> u64 {
+        let output = Command::new("mosquitto_sub")
+            .args(["-h", "127.0.0.1", "-p", &self.address.port().to_string()])
+            .args(["-C", "1", "-t", "$SYS/broker/publish/bytes/received"])
+            .output()
+            .expect("mosquitto_sub is installed: run tests/run");
+        assert!(output.status.success(), "mosquitto_sub: {output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.trim().parse().unwrap()
+    }
+
     /// Where the program is.
     pub fn program() -> PathBuf {
         let path = std::env::var_os("PATH").unwrap_or_default();

@@ -141,6 +141,16 @@ impl RabbitMq {
             .collect()
     }
 
+    /// How many messages clients have published with `amqp10` or `amqp091`, as the broker itself
+    /// counts.
+    pub fn published(&self, protocol: &str) -> u64 {
+        let counters = format!(
+            "maps:get(messages_received_total, \
+             maps:get([{{protocol, {protocol}}}], rabbit_global_counters:overview()))."
+        );
+        self.control(&["eval", &counters]).trim().parse().unwrap()
+    }
+
     /// What `rabbitmqctl` says when it is told this.
     fn control(&self, arguments: &[&str]) -> String {
         let output = self
