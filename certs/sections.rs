@@ -103,7 +103,12 @@ pub(crate) fn has_encrypted_key(octets: &[u8]) -> bool {
 fn labels_of(octets: &[u8]) -> impl Iterator<Item = &str> {
     lines_of(octets)
         .filter_map(|line| line.strip_prefix(BEGIN))
-        .filter_map(|rest| str::from_utf8(rest).ok()?.trim_end().strip_suffix("-----"))
+        .filter_map(|rest| {
+            std::str::from_utf8(rest)
+                .ok()?
+                .trim_end()
+                .strip_suffix("-----")
+        })
         .filter(|label| {
             let known = |octet: u8| octet.is_ascii_uppercase() || octet.is_ascii_digit();
             label.len() <= LONGEST_LABEL && label.bytes().all(|octet| octet == b' ' || known(octet))

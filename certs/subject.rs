@@ -79,11 +79,11 @@ fn text(value: &[u8]) -> Option<String> {
     let value = AnyRef::from_der(value).ok()?;
     let octets = value.value();
     match value.tag() {
-        Tag::Utf8String => str::from_utf8(octets).ok().map(str::to_owned),
+        Tag::Utf8String => std::str::from_utf8(octets).ok().map(str::to_owned),
         // PrintableString has fewer characters than ASCII, and issuers that know it not.
         Tag::PrintableString | Tag::Ia5String | Tag::NumericString | Tag::VisibleString => {
             let octets = octets.is_ascii().then_some(octets)?;
-            str::from_utf8(octets).ok().map(str::to_owned)
+            std::str::from_utf8(octets).ok().map(str::to_owned)
         }
         // T.61 to the letter of its name, Latin-1 in use: OpenSSL and Go read it so.
         Tag::TeletexString => Some(octets.iter().copied().map(char::from).collect()),

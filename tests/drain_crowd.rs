@@ -13,6 +13,7 @@ use support::amqp10::{
     BEGIN, CLOSE, HEADER, OPEN, SASL_HEADER, SASL_MECHANISMS, SASL_OUTCOME, begin, close, open,
     read_frame, sasl_init,
 };
+use support::amqp091;
 use support::mqtt::{Answer, Connect, DISCONNECT, Version};
 use support::{Mosquitto, RabbitMq, Raw, Release, Sidecar, field};
 
@@ -71,6 +72,35 @@ impl Brokers {
         }
         client
     }
+
+    /// A client of AMQP 0-9-1, on the port of the other one.
+    fn amqp091(&self, number: usize) -> Raw {
+        let mut client = Raw::connect(self.sidecar.listeners()[1]);
+        client.send(amqp091::HEADER);
+        amqp091::expect_method(&mut client, 0, amqp091::START);
+        let name = format!("amqp091-{number}");
+        let properties = [
+            &amqp091::short(b"connection_name")[..],
+            b"S",
+            &amqp091::long(name.as_bytes()),
+        ]
+        .concat();
+        let start_ok: [&[u8]; 4] = [
+            &amqp091::long(&properties),
+            &amqp091::short(b"PLAIN"),
+            &amqp091::long(b"\0guest\0guest"),
+            &amqp091::short(b"en_US"),
+        ];
+        client.send(amqp091::method(0, (10, 11), &start_ok));
+        let tune = amqp091::expect_method(&mut client, 0, amqp091::TUNE);
+        // What the broker offers, since it accepts no more, but without heartbeats.
+        let tune_ok: [&[u8]; 2] = [&tune.payload[4..10], &[0, 0]];
+        let tune_ok = amqp091::method(0, (10, 31), &tune_ok);
+        client.send([tune_ok, amqp091::open("/")].concat());
+        let open_ok = amqp091::open_ok();
+        client.expect(&open_ok, "connection.open-ok");
+        client
+    }
 }
 
 fn mqtt_hears_goodbye(client: &mut Raw, version: Version) {
@@ -87,6 +117,13 @@ fn amqp_hears_goodbye(client: &mut Raw) {
     client.expect_eof("the end after close");
 }
 
+fn amqp091_hears_goodbye(client: &mut Raw) {
+    let close = amqp091::expect_method(client, 0, amqp091::CLOSE);
+    let (code, text) = close.reason();
+    assert_eq!(code, 320, "{text}");
+    assert!(text.contains("sizegate is shutting down"), "{text}");
+}
+
 #[test]
 fn each_of_a_crowd_hears_goodbye_in_its_own_protocol() {
     let mut brokers = Brokers::start(&PATIENCE);
@@ -94,21 +131,24 @@ fn each_of_a_crowd_hears_goodbye_in_its_own_protocol() {
     for number in 0..CROWD {
         let v5 = brokers.mqtt(Version::V5, number);
         let v3 = brokers.mqtt(Version::V311, number);
-        crowd.push((v5, v3, brokers.amqp(number)));
+        crowd.push((v5, v3, brokers.amqp(number), brokers.amqp091(number)));
     }
     brokers.sidecar.signal("TERM");
-    for (mut v5, mut v3, mut amqp) in crowd {
+    for (mut v5, mut v3, mut amqp, mut amqp091) in crowd {
         mqtt_hears_goodbye(&mut v5, Version::V5);
         mqtt_hears_goodbye(&mut v3, Version::V311);
         amqp_hears_goodbye(&mut amqp);
         amqp.send(close());
+        amqp091_hears_goodbye(&mut amqp091);
+        amqp091.send(amqp091::close_ok());
+        amqp091.expect_eof("the end after close-ok");
     }
     assert_eq!(brokers.sidecar.wait().code(), Some(0));
     let log = brokers.sidecar.log_to_its_end();
     let told = |line: &&_| {
         field(line, "message") == "connection closed" && field(line, "reason") == "drain"
     };
-    assert_eq!(log.iter().filter(told).count(), 3 * CROWD);
+    assert_eq!(log.iter().filter(told).count(), 4 * CROWD);
 }
 
 #[test]

@@ -16,7 +16,8 @@ mod rumqttc_subscriber;
 
 use std::net::SocketAddr;
 
-use support::{Mosquitto, RabbitMq, Release, Running, Sidecar, node_modules, python};
+use support::mqtt::{Connect, PUBREC, PUBREL, Publish, Version, ack, subscribe};
+use support::{Mosquitto, RabbitMq, Raw, Release, Running, Sidecar, node_modules, python};
 
 /// The limit of what a subscriber is sent.
 const LIMIT: [&str; 2] = ["--max-receive-size", "16Ki"];
@@ -206,6 +207,44 @@ fn live_on(subscriber: Subscriber, broker: SocketAddr, sidecar: &Sidecar, most_q
     }
     let connections = sidecar.metrics().value("sizegate_connections_total", &[]);
     assert!((connections - 3.0).abs() < 0.5, "{connections} connections");
+}
+
+#[test]
+fn mosquitto_goes_on_after_more_refusals_than_it_has_messages_in_flight() {
+    for version in [Version::V311, Version::V5] {
+        let broker = Mosquitto::start_with("max_inflight_messages 2");
+        // mosquitto must not leave them out by itself.
+        let flags = [&LIMIT[..], &["--no-advertise"]].concat();
+        let sidecar = Sidecar::start(broker.address(), &flags);
+        let mut subscriber = connect(version, "subscriber", sidecar.listen());
+        subscriber.send(subscribe(version, 1, &["t"]));
+        subscriber.read_packet();
+        let mut publisher = connect(version, "publisher", broker.address());
+        for id in 1..=5 {
+            let large = Publish::new(version, 2, "t").id(id).payload_len(LARGE);
+            publish_twice_acknowledged(&mut publisher, &large, id);
+        }
+        let small = Publish::new(version, 2, "t").id(6).payload_len(10);
+        publish_twice_acknowledged(&mut publisher, &small, 6);
+        let arrived = subscriber.read_packet();
+        assert_eq!(arrived.len(), small.encode().len(), "{version:?}");
+    }
+}
+
+/// A client without a library that the broker has accepted.
+fn connect(version: Version, name: &str, to: SocketAddr) -> Raw {
+    let mut client = Raw::connect(to);
+    client.send(Connect::new(version, name).encode());
+    client.read_packet();
+    client
+}
+
+/// Publishes with QoS 2, up to PUBCOMP.
+fn publish_twice_acknowledged(publisher: &mut Raw, message: &Publish, id: u16) {
+    publisher.send(message.encode());
+    publisher.expect(ack(PUBREC, id), "PUBREC");
+    publisher.send(ack(PUBREL, id));
+    publisher.read_packet();
 }
 
 /// So many messages were refused in all, so none of them came again by itself.

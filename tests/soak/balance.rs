@@ -19,7 +19,9 @@ pub(crate) fn check(
     nothing_is_left(&stage, descriptors);
     let metrics = stage.sidecar.metrics();
     println!(
-        "         published   refused    learnt forwarded  withheld  received  connects   outcome       gap"
+        "{:8} published   refused    learnt forwarded  withheld  received  connects   \
+         outcome       gap",
+        ""
     );
     for label in ["mqtt", "amqp10", "amqp091"] {
         let total = Total::of(label, outcomes, guests);
@@ -114,43 +116,21 @@ impl Total {
     /// Published is forwarded and refused, and every refusal that can be told was learnt.
     fn agrees_with(&self, metrics: &Metrics) {
         assert_eq!(self.large, self.refused + self.silent, "{self:?}");
-        let drop = self.silent;
+        let send = |key, value| vec![("direction", "send"), (key, value)];
+        let receive = |key, value| vec![("direction", "receive"), (key, value)];
+        let forwarded = self.small + self.middle;
         for (name, labels, expected) in [
-            (
-                "messages",
-                &[("direction", "send"), ("verdict", "allowed")][..],
-                self.small + self.middle,
-            ),
-            (
-                "messages",
-                &[("direction", "send"), ("verdict", "denied")],
-                self.large,
-            ),
-            (
-                "messages_denied",
-                &[("direction", "send"), ("action", "reject")],
-                self.refused,
-            ),
-            (
-                "messages_denied",
-                &[("direction", "send"), ("action", "drop")],
-                drop,
-            ),
-            (
-                "messages",
-                &[("direction", "receive"), ("verdict", "allowed")],
-                self.received,
-            ),
-            (
-                "messages",
-                &[("direction", "receive"), ("verdict", "denied")],
-                self.middle,
-            ),
-            ("connections", &[], self.connects),
-            ("connections_closed", &[], self.connects),
+            ("messages", send("verdict", "allowed"), forwarded),
+            ("messages", send("verdict", "denied"), self.large),
+            ("messages_denied", send("action", "reject"), self.refused),
+            ("messages_denied", send("action", "drop"), self.silent),
+            ("messages", receive("verdict", "allowed"), self.received),
+            ("messages", receive("verdict", "denied"), self.middle),
+            ("connections", Vec::new(), self.connects),
+            ("connections_closed", Vec::new(), self.connects),
         ] {
             let name = format!("sizegate_{name}_total");
-            let labels = [&[("protocol", self.label)], labels].concat();
+            let labels = [&[("protocol", self.label)], &labels[..]].concat();
             let counted = metrics.sum(&name, &labels).unwrap_or(0.0);
             assert_eq!(counted as u64, expected, "{name}{labels:?}");
         }

@@ -121,8 +121,8 @@ async fn work(
     while !watch.is_over() {
         watch.look(&stage.sidecar).await;
         for (lane, sender, receiver) in &mut pairs {
-            fail_early(lane, sender).await;
-            fail_early(lane, receiver).await;
+            fail_early(lane, sender, end).await;
+            fail_early(lane, receiver, end).await;
         }
     }
     let mut outcomes = Vec::new();
@@ -136,8 +136,9 @@ async fn work(
 }
 
 /// Does not wait for the others when one has panicked.
-async fn fail_early<T>(lane: &Lane, task: &mut JoinHandle<T>) {
-    if task.is_finished() {
+async fn fail_early<T>(lane: &Lane, task: &mut JoinHandle<T>, end: Instant) {
+    let early = Instant::now() < end;
+    if early && task.is_finished() {
         let result = task.await;
         assert!(result.is_err(), "{} has ended before its time", lane.name);
         std::panic::resume_unwind(result.err().unwrap().into_panic());

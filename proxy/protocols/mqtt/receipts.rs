@@ -10,7 +10,7 @@ use parsers::mqtt::{Acknowledgement, PacketType, QoS, acknowledgement};
 
 use super::outstanding::{Outstanding, Whose};
 use super::packet_ids::PacketIds;
-use super::refuse::{Answer, PACKET_IDENTIFIER_NOT_FOUND, QUOTA_EXCEEDED, SUCCESS};
+use super::refuse::{Answer, QUOTA_EXCEEDED, SUCCESS};
 
 /// The PUBLISHes of the broker that are not acknowledged, and the PUBRELs that are sizegate's to
 /// answer.
@@ -69,9 +69,11 @@ impl Receipts {
 
     /// Appends what is due to `out`.
     ///
-    /// A repeated PUBLISH of QoS 2 in a resumed session may be the client's already: its PUBREC is
-    /// a success, and the PUBREL that follows is the client's to answer. `refused` learns which
-    /// PUBREL will be sizegate's. A reason string would help nobody here.
+    /// Every PUBREC is a success. One of 0x80 or more would end the flow (MQTT 5.0 §4.3.3) and give
+    /// the broker its quota back (§4.9), but mosquitto 2.0 forgets the latter, and sends no more of
+    /// QoS 1 or 2 when its quota has been used up so. `refused` learns which PUBREL will be
+    /// sizegate's; that of a repeated PUBLISH in a resumed session, which may be the client's
+    /// already, is the client's to answer. A reason string would help nobody here.
     pub(super) fn write(&mut self, terms: Terms, refused: &mut PacketIds, out: &mut Vec<u8>) {
         let mut write = |packet_type, packet_id, reason_code| {
             let reason_code = if terms.is_v5 { reason_code } else { SUCCESS };
@@ -91,14 +93,13 @@ impl Receipts {
         while let Some(entry) = self.pubrecs.pop_due() {
             if entry.whose == Whose::OursRepeated && terms.is_resumed {
                 refused.remove(entry.id);
-                write(PacketType::Pubrec, entry.id, SUCCESS);
             } else {
                 refused.insert(entry.id);
-                write(PacketType::Pubrec, entry.id, QUOTA_EXCEEDED);
             }
+            write(PacketType::Pubrec, entry.id, SUCCESS);
         }
         while let Some(id) = self.pubcomps.pop_front() {
-            write(PacketType::Pubcomp, id, PACKET_IDENTIFIER_NOT_FOUND);
+            write(PacketType::Pubcomp, id, SUCCESS);
         }
     }
 }

@@ -7,7 +7,10 @@ use super::*;
 
 /// The refusal of a message, as the broker is told.
 fn refusal(qos: u8, id: u16) -> Vec<u8> {
-    ack_code(V5, if qos == 1 { 0x40 } else { 0x50 }, id, 0x97)
+    match qos {
+        1 => ack_code(V5, 0x40, id, 0x97),
+        _ => ack(0x50, id),
+    }
 }
 
 /// The client's own acknowledgement.
@@ -74,6 +77,10 @@ fn a_receive_maximum_of_1_does_not_stall() {
             // The broker sends the next one when it has been answered.
             gate.feed(Side::Broker, &publish(V5, qos, id, 101));
             assert_eq!(gate.sent_to(Side::Broker), refusal(qos, id));
+            if qos == 2 {
+                gate.feed(Side::Broker, &ack(0x62, id));
+                assert_eq!(gate.sent_to(Side::Broker), ack(0x70, id));
+            }
         }
     }
 }

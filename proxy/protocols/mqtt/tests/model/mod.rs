@@ -159,6 +159,8 @@ impl World {
             }
             let expected = match message.qos {
                 0 => None,
+                // A broker hears no error in a PUBREC.
+                2 if from == Side::Broker => Some(0),
                 _ if refused && v5 => Some(0x97),
                 _ => Some(0),
             };
