@@ -4,6 +4,7 @@
 //! addresses a client's octets travel. How a stream came about is for [`crate::listen`] and
 //! [`crate::upstream`]. Addresses are [`canonical`] wherever they are kept.
 
+pub mod descriptors;
 mod tls;
 
 use std::io;

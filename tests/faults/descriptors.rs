@@ -7,18 +7,28 @@ use std::time::{Duration, Instant};
 use crate::expect_nothing_left;
 use crate::support::mqtt::{Answer, CONNACK, Connect, Version};
 use crate::support::wait_for;
-use crate::support::{Conversation, DEADLINE, FakeBroker, Sidecar, expect_quiet, field, program};
+use crate::support::{
+    Conversation, DEADLINE, FakeBroker, Sidecar, expect_quiet, field, program,
+    raise_descriptor_limit,
+};
 
 /// Descriptors that sizegate may have.
 const MOST: usize = 40;
+/// Descriptors that it may have until it asks for more.
+const SOFT: usize = 256;
 /// A silence in which a loop without a pause would be seen.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// A sizegate that may have [`MOST`] descriptors, and whose silent clients stay.
 fn start() -> Conversation {
+    start_within(&format!("ulimit -n {MOST}"))
+}
+
+/// A sizegate whose limits a shell has set, and whose silent clients stay.
+fn start_within(limit: &str) -> Conversation {
     let broker = FakeBroker::start();
     let mut shell = Command::new("sh");
-    let script = format!("ulimit -n {MOST}; exec \"$0\" \"$@\"");
+    let script = format!("{limit}; exec \"$0\" \"$@\"");
     shell.args(["-c", &script]).arg(program().get_program());
     let upstream = broker.address().to_string();
     let flags = ["--upstream", &upstream, "--handshake-timeout", "60s"];
@@ -95,6 +105,22 @@ fn a_client_for_whose_broker_there_is_no_descriptor_is_told_so() {
     assert!(metrics.value("sizegate_connections_closed_total", &reason) > 0.5);
     let (mut client, mut broker) = conversation.client(Version::V5, "after");
     expect_quiet(&mut client, &mut broker);
+}
+
+#[test]
+fn a_soft_limit_of_descriptors_does_not_keep_clients_out() {
+    raise_descriptor_limit();
+    let mut conversation = start_within(&format!("ulimit -Sn {SOFT}"));
+    let before = conversation.sidecar.descriptors();
+    let mut clients: Vec<_> = (0..SOFT)
+        .map(|number| conversation.client(Version::V5, &number.to_string()))
+        .collect();
+    for (client, broker) in &mut clients {
+        expect_quiet(client, broker);
+    }
+    assert!(conversation.sidecar.descriptors() > 2 * SOFT);
+    drop(clients);
+    expect_nothing_left(&mut conversation.sidecar, before);
 }
 
 fn is_exhausted(line: &serde_json::Value) -> bool {
