@@ -19,6 +19,7 @@ use crate::protocols::amqp10::OnOpaque;
 use crate::protocols::{PROTOCOLS, Settings, amqp10, mqtt};
 use crate::relay::{self, Census, Shared};
 use crate::telemetry::Metrics;
+use crate::transport::descriptors;
 use crate::upstream::{OwnConnections, Route};
 
 /// The listening sockets of one thread, with the way to the broker behind each.
@@ -42,6 +43,7 @@ pub struct Sidecar {
 impl Sidecar {
     /// Opens all ports, so that a sidecar that cannot serve says so before it says anything else.
     pub fn start(config: Config) -> Result<Self, RunError> {
+        descriptors::raise_limit();
         let lifecycle = Arc::new(Lifecycle::new());
         let names: Vec<_> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
         let owned = |labels: Vec<&str>| labels.into_iter().map(Arc::from).collect::<Vec<_>>();

@@ -15,7 +15,7 @@ use support::amqp10::{
 };
 use support::amqp091;
 use support::mqtt::{Answer, Connect, DISCONNECT, Version};
-use support::{Mosquitto, RabbitMq, Raw, Release, Sidecar, field};
+use support::{Mosquitto, RabbitMq, Raw, Release, Sidecar, field, raise_descriptor_limit};
 
 /// Clients of each protocol.
 const CROWD: usize = 200;
@@ -30,6 +30,7 @@ struct Brokers {
 
 impl Brokers {
     fn start(flags: &[&str]) -> Self {
+        raise_descriptor_limit();
         let mosquitto = Mosquitto::start();
         let rabbitmq = RabbitMq::shared(Release::V3).address().to_string();
         let pairs = [

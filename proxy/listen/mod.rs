@@ -15,6 +15,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep};
@@ -27,6 +28,7 @@ pub use proxy_header::{Beginning, beginning};
 pub use redirect::Redirect;
 
 use crate::transport::canonical;
+use crate::transport::descriptors::{Reserve, Use};
 
 /// Whether other sockets of this program listen on the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,32 +59,59 @@ pub fn bind(address: SocketAddr, sharing: Sharing) -> io::Result<std::net::TcpLi
 
 /// Hands clients to `take` until `stop` is cancelled.
 ///
-/// When the process has no descriptors left, the kernel keeps clients waiting; so does this.
+/// When the process has no descriptors left for clients, the kernel keeps them waiting; so does this.
 pub async fn accept(
     listener: TcpListener,
     stop: CancellationToken,
     mut take: impl FnMut(TcpStream, SocketAddr),
 ) {
     let mut told: Option<Instant> = None;
+    let mut tell = |error: io::Error| {
+        if told.is_none_or(|at| at.elapsed() >= QUIET) {
+            warn!(%error, "no client could be accepted");
+            told = Some(Instant::now());
+        }
+    };
+    let mut reserve = Reserve::read();
+    let mut is_full = false;
     loop {
         let accepted = tokio::select! {
             biased;
             () = stop.cancelled() => return,
-            accepted = listener.accept() => accepted,
+            accepted = next(&listener, &mut reserve, is_full) => accepted,
         };
         match accepted {
-            Ok((client, peer)) => take(client, canonical(peer)),
+            Ok((client, peer)) => {
+                is_full = reserve.has(&client, Use::Client);
+                if is_full {
+                    tell(Errno::MFILE.into());
+                }
+                // One too many can be let in, but not one for each of a great many listeners.
+                if !is_full || !reserve.has(&client, Use::Broker) {
+                    take(client, canonical(peer));
+                }
+            }
             // The client gave up before it was its turn.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
-                if told.is_none_or(|at| at.elapsed() >= QUIET) {
-                    warn!(error = %error, "no client could be accepted");
-                    told = Some(Instant::now());
-                }
+                tell(error);
                 sleep(BACK_OFF).await;
             }
         }
     }
+}
+
+/// Accepts the next client; if the last one had a descriptor that is kept from clients, not before
+/// there is another one.
+async fn next(
+    listener: &TcpListener,
+    reserve: &mut Reserve,
+    is_full: bool,
+) -> io::Result<(TcpStream, SocketAddr)> {
+    while is_full && reserve.has_next(listener, Use::Client) {
+        sleep(BACK_OFF).await;
+    }
+    listener.accept().await
 }
 
 /// Clients that may wait to be accepted; the kernel caps it at net.core.somaxconn.

@@ -8,9 +8,12 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::task::{Context, Poll, ready};
 
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
+
+use crate::transport::descriptors::{Reserve, Use};
 
 /// A pipe on loan, and what is in it.
 #[derive(Debug)]
@@ -122,6 +125,9 @@ impl Drop for Pipe {
 
 fn open() -> io::Result<Ends> {
     let (out_of, into) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    if Reserve::read().has(&into, Use::Client) {
+        return Err(Errno::MFILE.into());
+    }
     // An unprivileged user may have only so much in large pipes (pipe(7)); a small one does, too.
     let _ = fcntl_setpipe_size(&into, CAPACITY);
     Ok(Ends { out_of, into })

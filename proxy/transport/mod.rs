@@ -2,8 +2,10 @@
 //!
 //! [`Stream`] is what the relay reads and writes on both sides; [`Origin`] says between which
 //! addresses a client's octets travel. How a stream came about is for [`crate::listen`] and
-//! [`crate::upstream`]. Addresses are [`canonical`] wherever they are kept.
+//! [`crate::upstream`]. Addresses are [`canonical`] wherever they are kept. [`descriptors`] says how
+//! many sockets there may be.
 
+pub mod descriptors;
 mod tls;
 
 use std::io;

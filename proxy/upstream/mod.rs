@@ -9,17 +9,20 @@ mod proxy_header;
 mod tls;
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parsers::proxy_protocol::Version;
-use tokio::net::{TcpStream, lookup_host};
+use rustix::io::Errno;
+use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio::time::timeout;
 
 pub use own::{Entry, OwnConnections};
 
 use self::tls::secure;
 use crate::config::{Destination, Upstream, UpstreamTls};
+use crate::transport::descriptors::{Reserve, Use};
 use crate::transport::{HandshakeError, Hop, Origin, Stream, canonical};
 
 /// The way from a listener to its broker.
@@ -84,7 +87,7 @@ async fn follow(hop: Hop, own: &Arc<OwnConnections>) -> Result<(TcpStream, Entry
     if own.contains(hop) {
         return Err(ConnectError::Loop);
     }
-    let broker = TcpStream::connect(hop.to).await.map_err(not_connected)?;
+    let broker = open(hop.to).await.map_err(not_connected)?;
     let from = broker.local_addr().map_err(ConnectError::Unreachable)?;
     let entry = own.enter(Hop {
         from: canonical(from),
@@ -100,7 +103,7 @@ async fn attempt(upstream: &Upstream) -> Result<TcpStream, ConnectError> {
         .map_err(ConnectError::Resolve)?;
     let mut last = None;
     for address in addresses {
-        match TcpStream::connect(address).await {
+        match open(address).await {
             Ok(stream) => return Ok(stream),
             Err(error) => last = Some(error),
         }
@@ -109,6 +112,18 @@ async fn attempt(upstream: &Upstream) -> Result<TcpStream, ConnectError> {
         Some(error) => not_connected(error),
         None => ConnectError::Resolve(io::Error::from(io::ErrorKind::NotFound)),
     })
+}
+
+/// Connects to an address, if there is a descriptor for that.
+async fn open(address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    if Reserve::read().has(&socket, Use::Broker) {
+        return Err(Errno::MFILE.into());
+    }
+    socket.connect(address).await
 }
 
 fn not_connected(error: io::Error) -> ConnectError {

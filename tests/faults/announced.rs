@@ -1,7 +1,7 @@
 //! More is announced, and begun, than there is memory for.
 
 use crate::script::{Ends, Script};
-use crate::support::{Conversation, amqp10, amqp091, mqtt};
+use crate::support::{Conversation, amqp10, amqp091, mqtt, raise_descriptor_limit};
 use crate::{PIPES, expect_nothing_left};
 
 /// Connections of each protocol that announce a message of [`HUGE`] octets.
@@ -35,6 +35,7 @@ fn begun(protocol: &str) -> Vec<u8> {
 
 #[test]
 fn a_thousand_messages_of_256_mb_that_are_begun_cost_no_more_than_may_be_held() {
+    raise_descriptor_limit();
     for mode in ["reject", "detach"] {
         let hold = format!("{HELD_KIB}Ki");
         let flags = ["--max-message-size", "1Gi", "--hold-memory", &hold];

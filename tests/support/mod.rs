@@ -18,6 +18,7 @@
 pub mod amqp091;
 pub mod amqp10;
 mod conversation;
+mod descriptors;
 mod mosquitto;
 pub mod mqtt;
 pub mod network;
@@ -28,6 +29,7 @@ mod sidecar;
 mod wait;
 
 pub use conversation::{Conversation, expect_quiet};
+pub use descriptors::raise_descriptor_limit;
 pub use mosquitto::Mosquitto;
 pub use peer::{FakeBroker, Raw, free_port, free_ports, pass};
 pub use program::{Output, Running, node_modules, python};
