@@ -151,8 +151,8 @@ impl Ends<'_> {
         };
         if self.is_left {
             // What it was sent after it left goes nowhere; what it was sent is still whole.
-            for came in &came {
-                let due = due.iter().find(|due| self.is_it(due, came));
+            let pairs = self.pairs(&due).into_iter();
+            for (came, due) in pairs.filter(|(came, _)| self.is_complete(came)) {
                 self.assert_arrived(due.expect("it was due"), came);
             }
             return;
@@ -188,9 +188,8 @@ impl Ends<'_> {
 
     /// What the receiver said of a delivery has reached its sender.
     fn assert_outcomes(&self) {
-        for came in &self.received {
+        for (came, sent) in self.pairs(&self.sent) {
             if came.receiving == Receiving::Whole {
-                let sent = self.sent.iter().find(|sent| self.is_it(sent, came));
                 let sent = sent.expect("it was sent");
                 let fate = came.fate.clone().filter(|_| !self.is_changed(sent));
                 let due = if self.is_changed(sent) && self.side == Side::Broker && !sent.settled {

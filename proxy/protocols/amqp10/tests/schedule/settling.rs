@@ -37,12 +37,26 @@ impl Ends<'_> {
             // What was broken off did not arrive as a whole.
             _ => payload.starts_with(&came.payload) && sent.sending == Sending::Aborted,
         };
-        // Two deliveries may have the same octets, of which one alone is changed.
         let has_its_tag = match self.side == Side::Client && self.is_changed(sent) {
             true => came.tag.starts_with(b"sizegate"),
             false => came.tag.is_empty() || came.tag == sent.tag,
         };
         is_same && has_its_tag
+    }
+
+    /// What was received, and which of what was sent it was made of. Several deliveries may have the
+    /// same octets and no tag; but they come in the order in which they were sent.
+    pub(super) fn pairs<'s>(&self, sent: &[&'s Sent]) -> Vec<(&Received, Option<&'s Sent>)> {
+        let mut sent = sent.iter();
+        let pairs = self.received.iter().map(|came| {
+            let mut later = sent.clone();
+            let made_of = later.find(|sent| self.is_it(sent, came));
+            if made_of.is_some() {
+                sent = later;
+            }
+            (*came, made_of.copied())
+        });
+        pairs.collect()
     }
 
     /// Whether the two sides settle a delivery each on its own.
@@ -176,12 +190,8 @@ impl Play {
             let Some(ends) = self.ends(link, Refusals::Alone) else {
                 continue;
             };
-            for came in ends
-                .received
-                .iter()
-                .filter(|came| came.receiving == Receiving::Whole)
-            {
-                let sent = ends.sent.iter().find(|sent| ends.is_it(sent, came));
+            let pairs = ends.pairs(&ends.sent).into_iter();
+            for (came, sent) in pairs.filter(|(came, _)| came.receiving == Receiving::Whole) {
                 let is_changed = sent.is_some_and(|sent| ends.is_changed(sent));
                 match &came.fate {
                     _ if !is_changed => {}
