@@ -40,10 +40,12 @@ impl Certificates {
     /// Keeps what is in force in step with the files, for ever.
     pub async fn keep(self, mut hangups: Hangups, metrics: Arc<Metrics>) {
         self.tell_lifetimes(&metrics);
+        let has_any = self.clients.is_some() || self.upstream.is_some();
+        let interval = self.interval.filter(|_| has_any);
         loop {
             let trigger = tokio::select! {
                 () = hangups.next() => Trigger::Hangup,
-                () = tick(self.interval) => Trigger::Timer,
+                () = tick(interval) => Trigger::Timer,
             };
             let (clients, upstream) = (self.clients.clone(), self.upstream.clone());
             // A disk may be slow, and clients are served on this thread.

@@ -27,8 +27,8 @@ pub use looks::looks_like;
 pub use proxy_header::{Beginning, beginning};
 pub use redirect::Redirect;
 
-use crate::transport::canonical;
 use crate::transport::descriptors::{Reserve, Use};
+use crate::transport::{canonical, tune};
 
 /// Whether other sockets of this program listen on the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,7 @@ pub fn bind(address: SocketAddr, sharing: Sharing) -> io::Result<std::net::TcpLi
         socket.set_reuse_port(true)?;
     }
     socket.set_nonblocking(true)?;
+    tune(&socket)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())

@@ -216,3 +216,26 @@ async fn a_client_that_was_not_redirected_is_not_let_in_where_clients_are_led_on
         "{answer:?}"
     );
 }
+
+#[tokio::test]
+async fn an_accepted_socket_is_tuned_as_the_listening_one() {
+    let listener = bind((Ipv4Addr::LOCALHOST, 0).into(), Sharing::Alone).unwrap();
+    let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (accepted, _) = TcpListener::from_std(listener)
+        .unwrap()
+        .accept()
+        .await
+        .unwrap();
+    let socket = socket2::SockRef::from(&accepted);
+    assert!(socket.tcp_nodelay().unwrap());
+    assert!(socket.keepalive().unwrap());
+    assert_eq!(
+        socket.tcp_keepalive_time().unwrap(),
+        Duration::from_secs(60)
+    );
+    assert_eq!(
+        socket.tcp_keepalive_interval().unwrap(),
+        Duration::from_secs(15)
+    );
+    assert_eq!(socket.tcp_keepalive_retries().unwrap(), 4);
+}

@@ -10,12 +10,11 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::buffers::window;
+use super::Shared;
 use super::detect::{Detection, detect};
 use super::lane::Lane;
 use super::pump::{Pump, Terms};
 use super::tally::Tally;
-use super::{Shared, socket};
 use crate::config::{OnUnknown, ProtocolChoice};
 use crate::gate::{Ending, Gate, Opaque, Reason, Side};
 use crate::listen::{self, Unwelcome, looks_like};
@@ -26,8 +25,6 @@ use crate::transport::{Duplex, Origin, Stream};
 pub(super) struct Arrived {
     pub(super) pump: Box<Pump<Stream, Stream>>,
     pub(super) origin: Origin,
-    /// How much to hold at once towards it.
-    pub(super) to_client: usize,
 }
 
 /// Lets a client in and finds out what it speaks; `None` if it was turned away or left.
@@ -40,7 +37,6 @@ pub(super) async fn arrive(
     let (guest, mut tally) = let_in(shared, client, tally, handshake).await?;
     let origin = guest.origin;
     tally.comes_from(origin.peer);
-    let to_client = window(socket::segment_len(&guest.stream));
     let opening = Opening {
         settings: &shared.settings,
         peer: origin.peer.ip(),
@@ -48,11 +44,7 @@ pub(super) async fn arrive(
         subject: guest.subject.as_deref(),
     };
     let pump = begin(shared, guest.stream, tally, &opening, handshake).await?;
-    Some(Arrived {
-        pump,
-        origin,
-        to_client,
-    })
+    Some(Arrived { pump, origin })
 }
 
 /// Takes what a client says before its protocol; `None` if it was turned away or left.

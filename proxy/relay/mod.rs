@@ -10,7 +10,6 @@ mod detect;
 mod lane;
 mod pipes;
 mod pump;
-mod socket;
 mod tally;
 
 #[cfg(test)]
@@ -29,7 +28,6 @@ use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
 
 use self::arrival::{Arrived, arrive};
-use self::buffers::window;
 use self::pump::{Event, Outcome, Pump};
 use self::tally::Tally;
 use crate::config::{OnUnknown, ProtocolChoice};
@@ -38,7 +36,7 @@ use crate::lifecycle::Lifecycle;
 use crate::listen::Door;
 use crate::protocols::Settings;
 use crate::telemetry::{Metrics, contain};
-use crate::transport::{Duplex, Origin, Stream};
+use crate::transport::{Duplex, Origin, Stream, tune};
 use crate::upstream::{self, ConnectError, Entry, Route};
 
 /// What all connections share.
@@ -101,10 +99,6 @@ pub fn serve(shared: &Arc<Shared>, route: &Arc<Route>, client: TcpStream, peer: 
         tally.close(Ending::ours(Reason::TooManyConnections), None);
         return;
     }
-    if let Err(error) = socket::tune(&client) {
-        // The client has left already; reading from it will tell.
-        debug!(connection, %error, "socket options");
-    }
     let (shared, route) = (Arc::clone(shared), Arc::clone(route));
     let lifecycle = Arc::clone(&shared.lifecycle);
     lifecycle.connections.spawn(async move {
@@ -120,22 +114,15 @@ async fn admit(shared: &Shared, route: &Route, client: TcpStream, tally: Box<Tal
     let Some(arrived) = arrive.await else {
         return;
     };
-    let Arrived {
-        pump,
-        origin,
-        to_client,
-    } = arrived;
-    let dial = || dial(shared, route, origin, to_client);
-    carry(shared, pump, &dial).await;
+    let Arrived { pump, origin } = arrived;
+    carry(shared, pump, &|| dial(shared, route, origin)).await;
 }
 
-/// A broker's connection, and how much to hold at once towards each side.
+/// A broker's connection.
 struct Dialled<B> {
     broker: B,
     /// Keeps the connection among our own.
     entry: Option<Entry>,
-    to_broker: usize,
-    to_client: usize,
 }
 
 /// Connects to the broker.
@@ -143,19 +130,15 @@ async fn dial(
     shared: &Shared,
     route: &Route,
     origin: Origin,
-    to_client: usize,
 ) -> Result<Dialled<Stream>, ConnectError> {
     let connected = upstream::connect(route, origin, shared.connect_timeout).await?;
     let broker = connected.stream;
-    if let Err(error) = socket::tune(broker.socket()) {
+    if let Err(error) = tune(broker.socket()) {
         debug!(%error, "socket options");
     }
-    let to_broker = window(socket::segment_len(&broker));
     Ok(Dialled {
         broker,
         entry: connected.entry,
-        to_broker,
-        to_client,
     })
 }
 
@@ -185,9 +168,9 @@ where
         shared.metrics.upstream_up(dialled.is_ok());
         is_unreachable = dialled.is_err();
         match dialled {
-            Ok(mut dialled) => {
-                entry = dialled.entry.take();
-                pump.attach(dialled);
+            Ok(dialled) => {
+                entry = dialled.entry;
+                pump.attach(dialled.broker);
             }
             Err(error) => {
                 shared.metrics.upstream_error(error.reason());

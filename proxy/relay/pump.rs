@@ -16,7 +16,6 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::Dialled;
 use super::lane::{Halt, Lane, WhenOver};
 use super::tally::Tally;
 use crate::gate::{Ending, Gate, HangUp, Meter, Phase, Reason, Side};
@@ -120,11 +119,9 @@ where
         }
     }
 
-    /// Takes the broker's connection, and how much to hold at once towards each side.
-    pub(super) fn attach(&mut self, dialled: Dialled<B>) {
-        self.broker = Some(dialled.broker);
-        self.to_broker.set_window(dialled.to_broker);
-        self.to_client.set_window(dialled.to_client);
+    /// Takes the broker's connection.
+    pub(super) fn attach(&mut self, broker: B) {
+        self.broker = Some(broker);
     }
 
     /// Gives the client the time back that it waited for its broker.

@@ -73,8 +73,10 @@ impl Tally {
         let forwarded = forwarded.map(|(carried, released)| carried + released);
         let sums = Direction::ALL.into_iter().zip(&mut self.carried);
         for ((direction, sum), octets) in sums.zip(forwarded) {
-            self.metrics.forwarded(direction, octets);
-            *sum += octets;
+            if octets != 0 {
+                self.metrics.forwarded(direction, octets);
+                *sum += octets;
+            }
         }
         for report in meter.reports.drain(..) {
             self.report(&report, gate);

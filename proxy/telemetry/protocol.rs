@@ -59,13 +59,17 @@ impl ProtocolMetrics {
     /// Adds what a gate wrote down in one turn: counts and sizes, not the reports.
     #[inline]
     pub fn absorb(&self, meter: &Meter) {
-        let counters = self.messages.iter().flatten();
-        for (counter, &count) in counters.zip(meter.messages.iter().flatten()) {
-            if count != 0 {
-                counter.inc_by(count);
+        let seen = meter.messages.iter().zip(&meter.sizes);
+        for ((counters, sizes), (messages, seen)) in self.messages.iter().zip(&self.sizes).zip(seen)
+        {
+            if *messages == [0; 3] {
+                continue;
             }
-        }
-        for (sizes, seen) in self.sizes.iter().zip(&meter.sizes) {
+            for (counter, &count) in counters.iter().zip(messages) {
+                if count != 0 {
+                    counter.inc_by(count);
+                }
+            }
             sizes.add(seen);
         }
     }

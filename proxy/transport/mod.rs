@@ -6,6 +6,7 @@
 //! many sockets there may be.
 
 pub mod descriptors;
+mod socket;
 mod tls;
 
 use std::io;
@@ -16,6 +17,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+pub use socket::{segment_len, tune};
 pub use tls::{HandshakeError, Tls, fault};
 
 /// Octets in both directions.
@@ -24,6 +26,12 @@ pub trait Duplex: AsyncRead + AsyncWrite + Unpin {
     /// moved there.
     fn plain(&self) -> Option<&TcpStream> {
         None
+    }
+
+    /// Pending if a read would be, as far as that can be told at less than its cost; the task is
+    /// woken as by a read.
+    fn poll_readable(&self, _cx: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
     }
 }
 
@@ -52,6 +60,15 @@ impl Duplex for Stream {
         match self {
             Self::Plain(socket) => Some(socket),
             Self::Tls(_) => None,
+        }
+    }
+
+    #[inline]
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match self {
+            // What went wrong, the read tells.
+            Self::Plain(socket) => socket.poll_read_ready(cx).map(|_| ()),
+            Self::Tls(_) => Poll::Ready(()),
         }
     }
 }

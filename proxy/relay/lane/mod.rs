@@ -10,14 +10,12 @@ mod splice;
 use std::io;
 use std::task::{Context, Poll};
 
-use tokio::io::AsyncRead;
-
 use self::sink::Sink;
 pub(super) use self::sink::WhenOver;
 use self::splice::{LOOK, Spliced, Splicing};
-use super::buffers::{Buffer, LARGE};
+use super::buffers::{Buffer, window};
 use crate::gate::{Ending, Gate, Meter, Reason, Side, Step};
-use crate::transport::{self, Duplex};
+use crate::transport::{self, Duplex, segment_len};
 
 /// One direction of a connection.
 #[derive(Debug)]
@@ -38,8 +36,8 @@ pub(super) struct Lane {
     state: State,
     /// Whether the sink's sending side has been shut.
     sink: Sink,
-    /// Octets to hold at most at once.
-    window: usize,
+    /// Octets to hold at most at once; none before a read made it worth asking the sink.
+    window: Option<usize>,
     /// Octets forwarded since the last [`Lane::take_carried`]; the gate's own do not count.
     carried: u64,
     /// Octets thrown away since the lane is over.
@@ -114,7 +112,7 @@ impl Lane {
             injected: 0,
             state: State::Open,
             sink: Sink::Open,
-            window: LARGE,
+            window: None,
             carried: 0,
             discarded: 0,
             heard: false,
@@ -122,11 +120,6 @@ impl Lane {
             ending: None,
             moved: false,
         }
-    }
-
-    /// Bounds what is held at once.
-    pub(super) fn set_window(&mut self, window: usize) {
-        self.window = window;
     }
 
     /// The octets received and not dealt with.
@@ -189,11 +182,16 @@ impl Lane {
     }
 
     /// Reads once; 0 is the end of the stream.
-    pub(super) fn poll_fill<R: AsyncRead + Unpin>(
+    pub(super) fn poll_fill<R: Duplex>(
         &mut self,
         cx: &mut Context<'_>,
         source: &mut R,
     ) -> Poll<io::Result<usize>> {
+        // Most turns end here, and need no buffer to find out.
+        if self.undecided().is_empty() && source.poll_readable(cx).is_pending() {
+            self.buffer = None;
+            return Poll::Pending;
+        }
         let room = self.room();
         let buffer = self.buffer.get_or_insert_with(Buffer::pooled);
         let read = buffer.poll_read(cx, source, room);
@@ -286,9 +284,12 @@ impl Lane {
             };
             match self.poll_fill(cx, source) {
                 Poll::Ready(Ok(0)) => self.finish(Reason::Closed),
-                Poll::Ready(Ok(_)) => {
+                Poll::Ready(Ok(len)) => {
                     self.heard = true;
                     ask = true;
+                    if len >= MEASURED {
+                        self.measure(sink.as_deref());
+                    }
                 }
                 Poll::Ready(Err(error)) if transport::fault(&error).is_some() => {
                     self.fault = Some(error);
@@ -297,6 +298,16 @@ impl Lane {
                 Poll::Ready(Err(_)) => self.finish(Reason::Reset),
                 Poll::Pending => return Halt::Idle,
             }
+        }
+    }
+
+    /// Bounds what is held at once to what the sink takes in whole segments.
+    fn measure<W: Duplex>(&mut self, sink: Option<&W>) {
+        if self.window.is_none()
+            && let Some(sink) = sink
+        {
+            // TLS makes records of what it is given, and segments of those.
+            self.window = Some(window(sink.plain().and_then(segment_len)));
         }
     }
 
@@ -368,3 +379,6 @@ impl Lane {
         self.state = State::Finished;
     }
 }
+
+/// Octets of one read from which on it matters where they are cut.
+const MEASURED: usize = 16 * 1024;

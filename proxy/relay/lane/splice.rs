@@ -12,6 +12,7 @@ use tokio::io::ReadBuf;
 
 use super::{Halt, Lane, Run};
 use crate::gate::Reason;
+use crate::relay::buffers::LARGE;
 use crate::relay::pipes::Pipe;
 use crate::transport::Duplex;
 
@@ -134,11 +135,12 @@ impl Lane {
 
     /// How much to read at most, so as not to read what might be spliced.
     pub(super) fn room(&self) -> usize {
+        let window = self.window.unwrap_or(LARGE);
         match self.run {
             Run::Forward(left) if self.splicing.looks > 0 => {
-                usize::try_from(left).map_or(self.window, |left| left.min(self.window))
+                usize::try_from(left).map_or(window, |left| left.min(window))
             }
-            _ => self.window,
+            _ => window,
         }
     }
 }

@@ -138,8 +138,6 @@ impl Setting {
                     Ok(Dialled {
                         broker: near_broker,
                         entry: None,
-                        to_broker: LARGE,
-                        to_client: LARGE,
                     })
                 };
                 let tally = Tally::new(&shared.metrics, 1, peer);

@@ -90,8 +90,6 @@ impl Brittles {
                 Ok(Dialled {
                     broker: near_broker,
                     entry: None,
-                    to_broker: LARGE,
-                    to_client: LARGE,
                 })
             };
             contain(pin!(carry(&shared, pump, &dial))).await;

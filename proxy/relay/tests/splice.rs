@@ -27,8 +27,6 @@ impl Sockets {
                 std::future::ready(Ok(Dialled {
                     broker,
                     entry: None,
-                    to_broker: LARGE,
-                    to_client: LARGE,
                 }))
             };
             let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));

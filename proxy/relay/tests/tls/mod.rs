@@ -82,8 +82,6 @@ async fn serve(
         Ok(Dialled {
             entry: None,
             broker: Tls::client(connect(near_broker).await),
-            to_broker: LARGE,
-            to_client: LARGE,
         })
     };
     let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
