@@ -14,6 +14,7 @@ mod crowd;
 mod descriptors;
 mod halves;
 mod outage;
+mod outage_amqp;
 mod refusals;
 mod resets;
 mod script;
