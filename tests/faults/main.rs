@@ -15,6 +15,7 @@ mod descriptors;
 mod halves;
 mod outage;
 mod outage_amqp;
+mod panic;
 mod refusals;
 mod resets;
 mod script;
