@@ -9,13 +9,11 @@
 
 mod support;
 
-use support::amqp10::{
-    BEGIN, CLOSE, HEADER, OPEN, SASL_HEADER, SASL_MECHANISMS, SASL_OUTCOME, begin, close, open,
-    read_frame, sasl_init,
-};
-use support::amqp091;
+use support::amqp10::{CLOSE, close, read_frame};
 use support::mqtt::{Answer, Connect, DISCONNECT, Version};
-use support::{Mosquitto, RabbitMq, Raw, Release, Sidecar, field, raise_descriptor_limit};
+use support::{
+    Mosquitto, RabbitMq, Raw, Release, Sidecar, amqp091, field, guest, raise_descriptor_limit,
+};
 
 /// Clients of each protocol.
 const CROWD: usize = 200;
@@ -57,50 +55,14 @@ impl Brokers {
         client
     }
 
-    /// A client with an open connection and a session.
+    /// A client of AMQP 1.0.
     fn amqp(&self, number: usize) -> Raw {
-        let mut client = Raw::connect(self.sidecar.listeners()[1]);
-        client.send(SASL_HEADER);
-        client.expect(SASL_HEADER, "the header of the SASL layer");
-        read_frame(&mut client).expect(SASL_MECHANISMS, &["ANONYMOUS"]);
-        client.send(sasl_init());
-        read_frame(&mut client).expect(SASL_OUTCOME, &[]);
-        let name = format!("amqp-{number}");
-        client.send([HEADER, &open(&name, 8192), &begin(None)].concat());
-        client.expect(HEADER, "a header");
-        for code in [OPEN, BEGIN] {
-            assert_eq!(read_frame(&mut client).code, Some(code));
-        }
-        client
+        guest::amqp10(self.sidecar.listeners()[1], &format!("amqp-{number}"))
     }
 
     /// A client of AMQP 0-9-1, on the port of the other one.
     fn amqp091(&self, number: usize) -> Raw {
-        let mut client = Raw::connect(self.sidecar.listeners()[1]);
-        client.send(amqp091::HEADER);
-        amqp091::expect_method(&mut client, 0, amqp091::START);
-        let name = format!("amqp091-{number}");
-        let properties = [
-            &amqp091::short(b"connection_name")[..],
-            b"S",
-            &amqp091::long(name.as_bytes()),
-        ]
-        .concat();
-        let start_ok: [&[u8]; 4] = [
-            &amqp091::long(&properties),
-            &amqp091::short(b"PLAIN"),
-            &amqp091::long(b"\0guest\0guest"),
-            &amqp091::short(b"en_US"),
-        ];
-        client.send(amqp091::method(0, (10, 11), &start_ok));
-        let tune = amqp091::expect_method(&mut client, 0, amqp091::TUNE);
-        // What the broker offers, since it accepts no more, but without heartbeats.
-        let tune_ok: [&[u8]; 2] = [&tune.payload[4..10], &[0, 0]];
-        let tune_ok = amqp091::method(0, (10, 31), &tune_ok);
-        client.send([tune_ok, amqp091::open("/")].concat());
-        let open_ok = amqp091::open_ok();
-        client.expect(&open_ok, "connection.open-ok");
-        client
+        guest::amqp091(self.sidecar.listeners()[1], &format!("amqp091-{number}"))
     }
 }
 

@@ -158,10 +158,8 @@ where
             // It was looked for once for this client, who has been told.
             Event::NeedsBroker if is_unreachable => break Outcome::Cut,
             Event::NeedsBroker => {
-                let before = Instant::now();
-                let dialled = Box::pin(dial()).await;
-                pump.has_waited(before.elapsed());
-                dialled
+                pump.awaits_broker();
+                Box::pin(dial()).await
             }
             Event::Spurned(fault) => Err(ConnectError::Tls(fault.into())),
         };

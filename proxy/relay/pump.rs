@@ -36,6 +36,9 @@ pub(super) struct Pump<C, B> {
     linger: Duration,
     /// When the client must have said who it is; none once it has.
     handshake: Option<Pin<Box<Sleep>>>,
+    /// Since when the client waits for its broker to be reached and to say its first word, while it
+    /// does: its time stands still.
+    awaits_broker: Option<Instant>,
     /// When the sockets are closed at the latest; none before the connection has been ended.
     patience: Option<Pin<Box<Sleep>>>,
     /// When the gate wants to be called though nothing comes.
@@ -108,6 +111,7 @@ where
             tally,
             linger: terms.linger,
             handshake: Some(Box::pin(sleep_until(terms.handshake))),
+            awaits_broker: None,
             patience: None,
             tick: None,
             ending: None,
@@ -124,9 +128,15 @@ where
         self.broker = Some(broker);
     }
 
+    /// Notes that the broker is being looked for.
+    pub(super) fn awaits_broker(&mut self) {
+        self.awaits_broker = Some(Instant::now());
+    }
+
     /// Gives the client the time back that it waited for its broker.
-    pub(super) fn has_waited(&mut self, waited: Duration) {
-        if let Some(handshake) = &mut self.handshake {
+    fn has_waited(&mut self) {
+        let waited = self.awaits_broker.take().map(|since| since.elapsed());
+        if let (Some(waited), Some(handshake)) = (waited, &mut self.handshake) {
             let deadline = handshake.deadline() + waited;
             handshake.as_mut().reset(deadline);
         }
@@ -139,6 +149,7 @@ where
 
     /// Has the client told that there is no broker.
     pub(super) fn broker_is_unreachable(&mut self) {
+        self.has_waited();
         self.gate.hang_up(HangUp::BrokerUnreachable);
         self.asked = Some(Ending::by(Side::Broker, Reason::UpstreamUnreachable));
         self.to_broker.drop_step();
@@ -320,10 +331,13 @@ where
 
     /// Ends what has taken too long.
     fn poll_time(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
+        if self.handshake.is_some() && self.to_client.has_heard() {
+            self.has_waited();
+        }
         if let Some(handshake) = &mut self.handshake {
             if self.gate.phase() > Phase::Unidentified {
                 self.handshake = None;
-            } else if handshake.as_mut().poll(cx).is_ready() {
+            } else if self.awaits_broker.is_none() && handshake.as_mut().poll(cx).is_ready() {
                 let ending = Ending::by(Side::Client, Reason::HandshakeTimeout);
                 self.ending.get_or_insert(ending);
                 return Poll::Ready(Outcome::Cut);

@@ -14,6 +14,8 @@ mod crowd;
 mod descriptors;
 mod halves;
 mod outage;
+mod outage_amqp;
+mod panic;
 mod refusals;
 mod resets;
 mod script;

@@ -19,6 +19,7 @@ pub mod amqp091;
 pub mod amqp10;
 mod conversation;
 mod descriptors;
+pub mod guest;
 mod mosquitto;
 pub mod mqtt;
 pub mod network;

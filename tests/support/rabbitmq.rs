@@ -94,7 +94,27 @@ impl RabbitMq {
         broker
     }
 
-    /// What it has logged.
+    /// Kills it, and comes back when it is gone.
+    pub fn kill(&mut self) {
+        let pid = fs::read_to_string(self.folder.path().join("pid")).unwrap();
+        let killed = Command::new("kill")
+            .args(["-s", "KILL", pid.trim()])
+            .status()
+            .expect("kill is a program");
+        assert!(killed.success(), "RabbitMQ, {pid}, was not killed");
+        // To wait for the shell would tell it to remove the folder.
+        let watch = &mut self.watch;
+        wait_for("the end of RabbitMQ", || watch.try_wait().unwrap());
+    }
+
+    /// Starts it again where it was, and waits until it accepts connections.
+    pub fn start_again(&mut self) {
+        let root = self.release.root();
+        self.watch = watch(&root, self.folder.path(), None, &self.environment);
+        assert!(self.accepts(), "RabbitMQ ended at its second start");
+    }
+
+    /// What it has logged since its last start.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("output")).unwrap_or_default()
     }
@@ -221,21 +241,7 @@ impl RabbitMq {
             // It replaces its script instead of staying below it.
             ("RUNNING_UNDER_SYSTEMD", "true".to_owned()),
         ];
-        let log = fs::File::create(path.join("output")).unwrap();
-        let server = Path::new(PROGRAMS).join("rabbitmq-server");
-        let shell = "/bin/sh";
-        let watch = host
-            .map_or_else(|| Command::new(shell), |host| host.command(shell))
-            .args(["-c", WATCH, "sh"])
-            .args([path, root, &server])
-            .env_clear()
-            .envs(environment.iter().cloned())
-            .stdin(Stdio::piped())
-            .stdout(log.try_clone().unwrap())
-            .stderr(log)
-            .process_group(0)
-            .spawn()
-            .expect("a shell");
+        let watch = watch(root, path, host, &environment);
         Self {
             release,
             watch,
@@ -304,6 +310,29 @@ impl Release {
             }
         }
     }
+}
+
+/// Starts the broker of a folder under a shell that watches over it.
+fn watch(
+    root: &Path,
+    folder: &Path,
+    host: Option<&Host>,
+    environment: &[(&'static str, String)],
+) -> Child {
+    let log = fs::File::create(folder.join("output")).unwrap();
+    let server = Path::new(PROGRAMS).join("rabbitmq-server");
+    let shell = "/bin/sh";
+    host.map_or_else(|| Command::new(shell), |host| host.command(shell))
+        .args(["-c", WATCH, "sh"])
+        .args([folder, root, &server])
+        .env_clear()
+        .envs(environment.iter().cloned())
+        .stdin(Stdio::piped())
+        .stdout(log.try_clone().unwrap())
+        .stderr(log)
+        .process_group(0)
+        .spawn()
+        .expect("a shell")
 }
 
 /// Whether somebody there answers the protocol header of SASL in AMQP 1.0 with the same.

@@ -18,6 +18,7 @@ pub struct Sidecar {
     log: Arc<Log>,
     listen: Vec<SocketAddr>,
     admin: Option<SocketAddr>,
+    is_to_panic: bool,
 }
 
 impl Sidecar {
@@ -60,6 +61,7 @@ impl Sidecar {
             log,
             listen: Vec::new(),
             admin: None,
+            is_to_panic: false,
         };
         let line = sidecar.log_line(|line| field(line, "message") == "listening");
         let listen = field(&line, "listen");
@@ -69,6 +71,11 @@ impl Sidecar {
             .collect();
         sidecar.admin = field(&line, "admin").parse().ok();
         sidecar
+    }
+
+    /// Lets a panic inside it not fail the test.
+    pub fn is_to_panic(&mut self) {
+        self.is_to_panic = true;
     }
 
     /// Where clients connect.
@@ -206,7 +213,7 @@ impl Drop for Sidecar {
             for line in lines {
                 eprintln!("  {line}");
             }
-        } else {
+        } else if !self.is_to_panic {
             let panicked = lines
                 .iter()
                 .find(|line| line.to_string().contains("panicked"));

@@ -19,8 +19,8 @@ async fn trickle(
     for (side, octets) in &language.greeting {
         if *side == Side::Client {
             for octet in octets {
-                client.write_all(&[*octet]).await.unwrap();
                 tokio::time::sleep(Duration::from_secs(1)).await;
+                client.write_all(&[*octet]).await.unwrap();
             }
             if broker.is_none() {
                 broker = brokers.recv().await;
@@ -89,21 +89,50 @@ async fn the_time_that_it_takes_to_reach_the_broker_is_not_the_clients() {
     for language in Language::all() {
         let (mut bench, mut broker) = language.greeted(setting).await;
         passes(&mut bench.client, &mut broker, &language.traffic).await;
+    }
+    dawdles_behind_a_slow_broker(setting, Duration::ZERO).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_that_the_broker_takes_to_answer_is_not_the_clients() {
+    dawdles_behind_a_slow_broker(Setting::default(), HANDSHAKE * 2).await;
+    // Both together.
+    let setting = Setting {
+        dial_takes: HANDSHAKE,
+        ..Setting::default()
+    };
+    dawdles_behind_a_slow_broker(setting, HANDSHAKE).await;
+}
+
+/// Has a client say its first words, whose broker takes two handshakes to be reached and to answer,
+/// and then no more: its own time is all the same no longer than that of others.
+async fn dawdles_behind_a_slow_broker(setting: Setting, answer_takes: Duration) {
+    for language in Language::all() {
         if language.protocol == "mqtt" {
             continue;
         }
-        // Its own time is all the same no longer than that of others.
         let before = Instant::now();
         let mut bench = setting.start();
-        bench
-            .client
-            .write_all(&language.greeting[0].1)
-            .await
-            .unwrap();
-        let broker = bench.broker.recv().await;
+        let own = HANDSHAKE / 4;
+        tokio::time::sleep(own).await;
+        let [(_, first), (_, answer), ..] = &language.greeting[..] else {
+            panic!("a greeting has two words");
+        };
+        bench.client.write_all(first).await.unwrap();
+        let mut broker = bench.broker.recv().await.unwrap();
+        expect(&mut broker, first).await;
+        tokio::time::sleep(answer_takes).await;
+        broker.write_all(answer).await.unwrap();
+        expect(&mut bench.client, answer).await;
+        assert_eq!(before.elapsed(), own + HANDSHAKE * 2);
         bench.relay.await.unwrap();
         assert_eq!(before.elapsed(), HANDSHAKE * 3, "{}", language.protocol);
-        drop(broker);
+        assert!(has_closed(
+            &bench.shared,
+            language.protocol,
+            "client",
+            "handshake-timeout"
+        ));
     }
 }
 
