@@ -24,7 +24,8 @@ use crate::transport::{Duplex, Origin, Stream};
 /// A client that has said what it speaks.
 pub(super) struct Arrived {
     pub(super) pump: Box<Pump<Stream, Stream>>,
-    pub(super) origin: Origin,
+    /// In a box, since it is not needed for long.
+    pub(super) origin: Box<Origin>,
 }
 
 /// Lets a client in and finds out what it speaks; `None` if it was turned away or left.
@@ -44,6 +45,7 @@ pub(super) async fn arrive(
         subject: guest.subject.as_deref(),
     };
     let pump = begin(shared, guest.stream, tally, &opening, handshake).await?;
+    let origin = Box::new(origin);
     Some(Arrived { pump, origin })
 }
 
@@ -57,7 +59,7 @@ async fn let_in(
     let welcome = listen::welcome(&shared.door, client, tally.peer());
     match shared.in_time(handshake, welcome).await {
         Ok(Ok(guest)) => return Some((guest, tally)),
-        Ok(Err(unwelcome)) => turn_away(shared, unwelcome, tally).await,
+        Ok(Err(unwelcome)) => Box::pin(turn_away(shared, unwelcome, tally)).await,
         Err(ending) => tally.close(ending, None),
     }
     None
@@ -118,7 +120,8 @@ where
                     warn!(connection, %peer, looks_like, "unknown protocol");
                 }
                 Reason::ProxyProtocol => {
-                    turn_away(shared, Unwelcome::UntrustedHeader, tally).await;
+                    let unwelcome = Unwelcome::UntrustedHeader;
+                    Box::pin(turn_away(shared, unwelcome, tally)).await;
                     return None;
                 }
                 _ => {}

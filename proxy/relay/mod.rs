@@ -115,14 +115,14 @@ async fn admit(shared: &Shared, route: &Route, client: TcpStream, tally: Box<Tal
         return;
     };
     let Arrived { pump, origin } = arrived;
-    carry(shared, pump, &|| dial(shared, route, origin)).await;
+    carry(shared, pump, || dial(shared, route, *origin)).await;
 }
 
 /// A broker's connection.
 struct Dialled<B> {
     broker: B,
     /// Keeps the connection among our own.
-    entry: Option<Entry>,
+    entry: Option<Box<Entry>>,
 }
 
 /// Connects to the broker.
@@ -138,12 +138,14 @@ async fn dial(
     }
     Ok(Dialled {
         broker,
-        entry: connected.entry,
+        entry: connected.entry.map(Box::new),
     })
 }
 
 /// Carries octets to the broker that `dial` leads to and back, until the connection is over.
-async fn carry<C, B, D>(shared: &Shared, mut pump: Box<Pump<C, B>>, dial: &impl Fn() -> D)
+///
+/// A broker is looked for once.
+async fn carry<C, B, D>(shared: &Shared, mut pump: Box<Pump<C, B>>, dial: impl FnOnce() -> D)
 where
     C: Duplex,
     B: Duplex,
@@ -151,20 +153,21 @@ where
 {
     // Behind the pump, so that it goes before the socket.
     let mut entry = None;
-    let mut is_unreachable = false;
+    let mut dial = Some(dial);
     let outcome = loop {
         let dialled = match pump.run().await {
             Event::Over(outcome) => break outcome,
-            // It was looked for once for this client, who has been told.
-            Event::NeedsBroker if is_unreachable => break Outcome::Cut,
             Event::NeedsBroker => {
+                let Some(dial) = dial.take() else {
+                    // The client has been told that there is none.
+                    break Outcome::Cut;
+                };
                 pump.awaits_broker();
                 Box::pin(dial()).await
             }
             Event::Spurned(fault) => Err(ConnectError::Tls(fault.into())),
         };
         shared.metrics.upstream_up(dialled.is_ok());
-        is_unreachable = dialled.is_err();
         match dialled {
             Ok(dialled) => {
                 entry = dialled.entry;

@@ -8,6 +8,7 @@ mod sink;
 mod splice;
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::task::{Context, Poll};
 
 use self::sink::Sink;
@@ -37,7 +38,7 @@ pub(super) struct Lane {
     /// Whether the sink's sending side has been shut.
     sink: Sink,
     /// Octets to hold at most at once; none before a read made it worth asking the sink.
-    window: Option<usize>,
+    window: Option<NonZeroUsize>,
     /// Octets forwarded since the last [`Lane::take_carried`]; the gate's own do not count.
     carried: u64,
     /// Octets thrown away since the lane is over.
@@ -307,7 +308,7 @@ impl Lane {
             && let Some(sink) = sink
         {
             // TLS makes records of what it is given, and segments of those.
-            self.window = Some(window(sink.plain().and_then(segment_len)));
+            self.window = NonZeroUsize::new(window(sink.plain().and_then(segment_len)));
         }
     }
 

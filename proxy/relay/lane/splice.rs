@@ -6,6 +6,7 @@
 //! looked at and left where it is, since an octet that was read can't be spliced any more.
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::task::{Context, Poll};
 
 use tokio::io::ReadBuf;
@@ -135,7 +136,7 @@ impl Lane {
 
     /// How much to read at most, so as not to read what might be spliced.
     pub(super) fn room(&self) -> usize {
-        let window = self.window.unwrap_or(LARGE);
+        let window = self.window.map_or(LARGE, NonZeroUsize::get);
         match self.run {
             Run::Forward(left) if self.splicing.looks > 0 => {
                 usize::try_from(left).map_or(window, |left| left.min(window))

@@ -92,7 +92,7 @@ impl Brittles {
                     entry: None,
                 })
             };
-            contain(pin!(carry(&shared, pump, &dial))).await;
+            contain(pin!(carry(&shared, pump, dial))).await;
         });
         client.write_all(b"octets").await.unwrap();
         let mut broker = broker.recv().await.unwrap();

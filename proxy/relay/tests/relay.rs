@@ -13,7 +13,7 @@ use crate::upstream::ConnectError;
 pub(super) async fn relay<C, B, D>(
     shared: &Shared,
     client: C,
-    dial: impl Fn() -> D,
+    dial: impl FnOnce() -> D,
     tally: Box<Tally>,
     opening: &Opening<'_>,
     handshake: Instant,
@@ -23,6 +23,6 @@ pub(super) async fn relay<C, B, D>(
     D: Future<Output = Result<Dialled<B>, ConnectError>>,
 {
     if let Some(pump) = begin(shared, client, tally, opening, handshake).await {
-        carry(shared, pump, &dial).await;
+        carry(shared, pump, dial).await;
     }
 }
