@@ -30,12 +30,12 @@ pub(super) struct Arrived {
 
 /// Lets a client in and finds out what it speaks; `None` if it was turned away or left.
 pub(super) async fn arrive(
-    shared: &Shared,
+    shared: Arc<Shared>,
     client: TcpStream,
     tally: Box<Tally>,
 ) -> Option<Arrived> {
     let handshake = Instant::now() + shared.handshake_timeout;
-    let (guest, mut tally) = let_in(shared, client, tally, handshake).await?;
+    let (guest, mut tally) = let_in(&shared, client, tally, handshake).await?;
     let origin = guest.origin;
     tally.comes_from(origin.peer);
     let opening = Opening {
@@ -44,7 +44,7 @@ pub(super) async fn arrive(
         server_name: guest.server_name.as_deref(),
         subject: guest.subject.as_deref(),
     };
-    let pump = begin(shared, guest.stream, tally, &opening, handshake).await?;
+    let pump = begin(&shared, guest.stream, tally, &opening, handshake).await?;
     let origin = Box::new(origin);
     Some(Arrived { pump, origin })
 }

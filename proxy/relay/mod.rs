@@ -7,6 +7,7 @@
 mod arrival;
 mod buffers;
 mod detect;
+mod handshake;
 mod lane;
 mod pipes;
 mod pump;
@@ -17,7 +18,7 @@ mod tests;
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -99,23 +100,23 @@ pub fn serve(shared: &Arc<Shared>, route: &Arc<Route>, client: TcpStream, peer: 
         tally.close(Ending::ours(Reason::TooManyConnections), None);
         return;
     }
-    let (shared, route) = (Arc::clone(shared), Arc::clone(route));
-    let lifecycle = Arc::clone(&shared.lifecycle);
-    lifecycle.connections.spawn(async move {
-        let _place = place;
-        contain(pin!(admit(&shared, &route, client, tally))).await;
+    // What is said here is said once: its state is not kept for as long as the client stays.
+    let arrive = Box::pin(arrive(Arc::clone(shared), client, tally));
+    let route = Arc::clone(route);
+    shared.lifecycle.connections.spawn(async move {
+        contain(pin!(admit(&place.shared, &route, arrive))).await;
+        drop(place);
     });
 }
 
-/// Lets a client in, and relays for it once it has said all that stands before its protocol.
-async fn admit(shared: &Shared, route: &Route, client: TcpStream, tally: Box<Tally>) {
-    // What is said here is said once: its state is not kept for as long as the client stays.
-    let arrive = Box::pin(arrive(shared, client, tally));
-    let Some(arrived) = arrive.await else {
-        return;
-    };
-    let Arrived { pump, origin } = arrived;
-    carry(shared, pump, || dial(shared, route, *origin)).await;
+/// Relays for a client once it has said all that stands before its protocol.
+async fn admit<F>(shared: &Shared, route: &Route, arrive: Pin<Box<F>>)
+where
+    F: Future<Output = Option<Arrived>>,
+{
+    if let Some(Arrived { pump, origin }) = arrive.await {
+        carry(shared, pump, move || dial(shared, route, *origin)).await;
+    }
 }
 
 /// A broker's connection.

@@ -16,6 +16,7 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
+use super::handshake::Handshake;
 use super::lane::{Halt, Lane, WhenOver};
 use super::tally::Tally;
 use crate::gate::{Ending, Gate, HangUp, Meter, Phase, Reason, Side};
@@ -35,10 +36,7 @@ pub(super) struct Pump<C, B> {
     /// How long peers have to leave after the connection was ended.
     linger: Duration,
     /// When the client must have said who it is; none once it has.
-    handshake: Option<Pin<Box<Sleep>>>,
-    /// Since when the client waits for its broker to be reached and to say its first word, while it
-    /// does: its time stands still.
-    awaits_broker: Option<Instant>,
+    handshake: Option<Box<Handshake>>,
     /// When the sockets are closed at the latest; none before the connection has been ended.
     patience: Option<Pin<Box<Sleep>>>,
     /// When the gate wants to be called though nothing comes.
@@ -110,8 +108,7 @@ where
             to_client: Lane::new(Side::Broker),
             tally,
             linger: terms.linger,
-            handshake: Some(Box::pin(sleep_until(terms.handshake))),
-            awaits_broker: None,
+            handshake: Some(Box::new(Handshake::until(terms.handshake))),
             patience: None,
             tick: None,
             ending: None,
@@ -130,15 +127,8 @@ where
 
     /// Notes that the broker is being looked for.
     pub(super) fn awaits_broker(&mut self) {
-        self.awaits_broker = Some(Instant::now());
-    }
-
-    /// Gives the client the time back that it waited for its broker.
-    fn has_waited(&mut self) {
-        let waited = self.awaits_broker.take().map(|since| since.elapsed());
-        if let (Some(waited), Some(handshake)) = (waited, &mut self.handshake) {
-            let deadline = handshake.deadline() + waited;
-            handshake.as_mut().reset(deadline);
+        if let Some(handshake) = &mut self.handshake {
+            handshake.stands_still();
         }
     }
 
@@ -149,7 +139,9 @@ where
 
     /// Has the client told that there is no broker.
     pub(super) fn broker_is_unreachable(&mut self) {
-        self.has_waited();
+        if let Some(handshake) = &mut self.handshake {
+            handshake.goes_on();
+        }
         self.gate.hang_up(HangUp::BrokerUnreachable);
         self.asked = Some(Ending::by(Side::Broker, Reason::UpstreamUnreachable));
         self.to_broker.drop_step();
@@ -331,13 +323,13 @@ where
 
     /// Ends what has taken too long.
     fn poll_time(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
-        if self.handshake.is_some() && self.to_client.has_heard() {
-            self.has_waited();
-        }
         if let Some(handshake) = &mut self.handshake {
+            if self.to_client.has_heard() {
+                handshake.goes_on();
+            }
             if self.gate.phase() > Phase::Unidentified {
                 self.handshake = None;
-            } else if self.awaits_broker.is_none() && handshake.as_mut().poll(cx).is_ready() {
+            } else if handshake.poll(cx).is_ready() {
                 let ending = Ending::by(Side::Client, Reason::HandshakeTimeout);
                 self.ending.get_or_insert(ending);
                 return Poll::Ready(Outcome::Cut);

@@ -86,7 +86,7 @@ impl Session {
         match &mut self.farewell {
             Some(farewell) if due == Due::Now => farewell.due = due,
             Some(_) => {}
-            None => self.farewell = Some(Farewell { ending, due, word }),
+            None => self.farewell = Some(Box::new(Farewell { ending, due, word })),
         }
     }
 }

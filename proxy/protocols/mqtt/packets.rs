@@ -123,7 +123,7 @@ impl Session {
         }
         run.must_be_empty()?;
         stream.refused.remove(id);
-        stream.owed = Some(Answer::Pubcomp { id });
+        stream.owed = Some(Box::new(Answer::Pubcomp { id }));
         Err(Halt::Withhold(header.packet_len()))
     }
 }

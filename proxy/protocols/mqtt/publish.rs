@@ -182,7 +182,7 @@ impl Session {
             return halt;
         }
         let oversize = oversize.clone();
-        self.stream(from).owed = match publish.qos {
+        let answer = match publish.qos {
             QoS::AtMostOnce => None,
             QoS::AtLeastOnce(id) => Some(Answer::Puback {
                 id: id.get(),
@@ -194,6 +194,7 @@ impl Session {
                 oversize,
             }),
         };
+        self.stream(from).owed = answer.map(Box::new);
         Halt::Withhold(header.packet_len())
     }
 

@@ -42,7 +42,7 @@ pub(super) struct Session {
     /// client, and when a side has left.
     pub(super) receipts: Option<Box<Receipts>>,
     /// How the connection ends, once that is decided.
-    pub(super) farewell: Option<Farewell>,
+    pub(super) farewell: Option<Box<Farewell>>,
     /// Whether the word of the farewell has been said.
     pub(super) said: bool,
 }
@@ -181,7 +181,7 @@ impl Gate for Session {
         match from {
             Side::Client => {
                 if let Some(answer) = self.from_client.owed.take() {
-                    self.answers.push(answer);
+                    self.answers.push(*answer);
                 }
                 if let Some(step) = self.from_client.go_on(inject) {
                     meter.released(Direction::ToBroker, inject.len() as u64);

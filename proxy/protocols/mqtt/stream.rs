@@ -12,12 +12,13 @@ pub(super) struct Stream {
     pub(super) has_aliases: bool,
     /// What the topic aliases stand for, as far as they matter.
     pub(super) aliases: Aliases,
-    /// What the side is owed once the packet that is being thrown away has gone by.
-    pub(super) owed: Option<Answer>,
+    /// What the side is owed once the packet that is being thrown away has gone by; like the
+    /// substitute in a box, since most connections never need one.
+    pub(super) owed: Option<Box<Answer>>,
     /// Refused QoS 2 PUBLISHes whose PUBREL, if one comes, is not the other side's.
     pub(super) refused: PacketIds,
     /// What takes the place of the octets that are being thrown away.
-    pub(super) substitute: Option<Substitute>,
+    pub(super) substitute: Option<Box<Substitute>>,
 }
 
 /// Octets in place of those received, and the payload that follows them as it was.
@@ -32,20 +33,19 @@ pub(super) struct Substitute {
 impl Stream {
     /// Has these octets go out once those that they stand for have been thrown away.
     pub(super) fn replace(&mut self, head: Vec<u8>, payload_len: usize) {
-        self.substitute = Some(Substitute { head, payload_len });
+        self.substitute = Some(Box::new(Substitute { head, payload_len }));
     }
 
     /// The next step of a packet whose head is replaced, if there is one.
     pub(super) fn go_on(&mut self, inject: &mut Vec<u8>) -> Option<Step> {
-        let Substitute { head, payload_len } = self.substitute.take()?;
+        let Substitute { head, payload_len } = *self.substitute.take()?;
         if head.is_empty() {
             return (payload_len > 0).then_some(Step::Forward(payload_len as u64));
         }
         inject.extend(head);
-        self.substitute = (payload_len > 0).then_some(Substitute {
-            head: Vec::new(),
-            payload_len,
-        });
+        if payload_len > 0 {
+            self.replace(Vec::new(), payload_len);
+        }
         Some(Step::Inject)
     }
 }
