@@ -24,6 +24,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         },
     },
     hurries: |_| false,
+    steady: <[u8]>::to_vec,
     // Of a body, and of what is no message in a dry run, the end is not awaited.
     passes_in_part: true,
     most_awaited: 0,

@@ -25,9 +25,28 @@ pub(super) const DIALECT: Dialect = Dialect {
         },
     },
     hurries: |_| false,
+    steady,
     passes_in_part: false,
     most_awaited: 0,
 };
+
+/// All frames but flow and disposition, of which some are the gate's.
+fn steady(mut octets: &[u8]) -> Vec<u8> {
+    let mut steady = Vec::new();
+    while let Some(&size) = octets.first_chunk() {
+        let size = match &size {
+            b"AMQP" => 8,
+            size => u32::from_be_bytes(*size).max(8) as usize,
+        };
+        let (frame, rest) = octets.split_at(size.min(octets.len()));
+        if !matches!(frame, [_, _, _, _, _, 0, _, _, 0, 0x53, 0x13 | 0x15, ..]) {
+            steady.extend_from_slice(frame);
+        }
+        octets = rest;
+    }
+    steady.extend_from_slice(octets);
+    steady
+}
 
 /// As many of the words of a beginning as are chosen.
 fn greet(scene: &mut Scene, script: &mut Script<'_>) {

@@ -20,6 +20,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         _ => None,
     },
     hurries,
+    steady: <[u8]>::to_vec,
     passes_in_part: false,
     // The head of a PUBLISH.
     most_awaited: 65_548,
