@@ -17,28 +17,28 @@ pub(super) const DIALECT: Dialect = Dialect {
     greet,
     word,
     leaves,
-    frame_len: |_, octets| match octets.first() {
-        Some(b'A') => (octets.len() >= ProtocolHeader::LEN).then_some(ProtocolHeader::LEN),
-        _ => match frame_header(octets) {
-            Ok(Parsed::Value(header)) => Some(header.frame_len()),
-            _ => None,
-        },
-    },
+    frame_len: |_, octets| frame_len(octets),
     hurries: |_| false,
     steady,
     passes_in_part: false,
     most_awaited: 0,
 };
 
+fn frame_len(octets: &[u8]) -> Option<usize> {
+    match octets.first() {
+        Some(b'A') => (octets.len() >= ProtocolHeader::LEN).then_some(ProtocolHeader::LEN),
+        _ => match frame_header(octets) {
+            Ok(Parsed::Value(header)) => Some(header.frame_len()),
+            _ => None,
+        },
+    }
+}
+
 /// All frames but flow and disposition, of which some are the gate's.
 fn steady(mut octets: &[u8]) -> Vec<u8> {
     let mut steady = Vec::new();
-    while let Some(&size) = octets.first_chunk() {
-        let size = match &size {
-            b"AMQP" => 8,
-            size => u32::from_be_bytes(*size).max(8) as usize,
-        };
-        let (frame, rest) = octets.split_at(size.min(octets.len()));
+    while let Some(len) = frame_len(octets) {
+        let (frame, rest) = octets.split_at(len.min(octets.len()));
         if !matches!(frame, [_, _, _, _, _, 0, _, _, 0, 0x53, 0x13 | 0x15, ..]) {
             steady.extend_from_slice(frame);
         }

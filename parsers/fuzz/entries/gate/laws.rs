@@ -49,7 +49,8 @@ pub(super) fn hold(dialect: &Dialect, octets: &[u8]) {
     }
     let [whole, frames, octets] = [Cuts::AsSaid, Cuts::Frames, Cuts::Octets]
         .map(|cuts| Outcome::of(dialect, &terms, &events, cuts));
-    if terms.change_nothing(dialect.name) {
+    let is_silent = terms.change_nothing(dialect.name);
+    if is_silent {
         whole.assert_unchanged(dialect, &events);
     }
     let is_broken = dialect.passes_in_part && octets.is_over();
@@ -68,7 +69,12 @@ pub(super) fn hold(dialect: &Dialect, octets: &[u8]) {
         octets.assert_same(&whole, told, "at once");
         let is_over = octets.is_over() || octets.has_left(dialect);
         if !is_over && !(dialect.hurries)(&octets.said) {
-            octets.assert_same_octets(&whole, dialect.steady, "at once");
+            let part = if is_silent {
+                <[u8]>::to_vec
+            } else {
+                dialect.steady
+            };
+            octets.assert_same_octets(&whole, part, "at once");
         }
     }
 }
